@@ -1,0 +1,1 @@
+from websearch.fetching.cases import *  # noqa
