@@ -410,7 +410,7 @@ class SerpProvider(Provider):
 
     def judge_prelude(self, response: Response, query: SearchQuery) -> SearchResponse:
         """A page that is not expected to hold results: ok unless it is a wall or an error."""
-        page = read(response)
+        page = self.page(response)
         return self._refusal(page, response, query) or SearchResponse(
             provider=self.name, query=query, outcome=Outcome.OK, status=response.status
         )
@@ -422,7 +422,7 @@ class SerpProvider(Provider):
 
         `query.text` may be unknown ("") for a stored page; then nothing is checked against it.
         """
-        page = read(response)
+        page = self.page(response)
         found = SearchResponse(
             provider=self.name,
             query=query,
@@ -444,6 +444,14 @@ class SerpProvider(Provider):
             self._check_sanity(page, found)
             self._finish(found)
         return found
+
+    def page(self, response: Response) -> Page:
+        """The page of a response. Behind a gateway (`base_url` set by the user) it is read as if the engine had sent it, so that
+        relative links are the engine's and not the gateway's."""
+        page, gateway = read(response), self.settings_of.base_url
+        if gateway and page.url.startswith(self.url):
+            page.url = self.base_url + page.url.removeprefix(self.url)
+        return page
 
     def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
         ads = set(page.css(self.ads)) if self.ads else set()

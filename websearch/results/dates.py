@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from importlib import import_module
 
 from websearch.results.text import fold
@@ -111,54 +111,47 @@ _FORMS = [
 
 
 def _printed(text: str, languages: Sequence[str]) -> str | None:
-    """Read a date in full. Raises ValueError when there is no such day or time."""
+    """Read a date in full; None when it has another form. Raises ValueError when it names no one day or no time."""
     match = next(filter(None, (form.fullmatch(text) for form in _FORMS)), None)
     if match is None:
         return None
     parts = match.groupdict()
-    year = int(parts["year"])
+    year, name = int(parts["year"]), parts.get("name")
     if parts.get("either"):
-        day_and_month = _day_and_month(int(parts["either"]), int(parts["other"]), parts["mark"], languages)
-        if day_and_month is None:
-            return None
-        day, month = day_and_month
-    else:
-        name = parts.get("name")
-        day, month = int(parts["day"]), int(parts["month"]) if name is None else _MONTHS.get(name) or _MONTHS[name[:3]]
-        if name and not name.isascii() and year > _LAST_YEAR:
+        day, month = _day_and_month(int(parts["either"]), int(parts["other"]), parts["mark"], languages)
+    elif name:
+        day, month = int(parts["day"]), _MONTHS.get(name) or _MONTHS[name[:3]]
+        if not name.isascii() and year > _LAST_YEAR:
             year -= 543  # Thai pages count years from the Buddha
-    return _iso(date(year, month, day), parts)
+    else:
+        day, month = int(parts["day"]), int(parts["month"])
+    if not _FIRST_PRINTED_YEAR <= year <= _LAST_YEAR:
+        raise ValueError(f"not the year of a page: {year}")
+    printed = date(year, month, day)
+    return printed.isoformat() if parts["hour"] is None else f"{printed}T{_time(parts).isoformat('seconds')}"
 
 
-def _day_and_month(first: int, second: int, mark: str, languages: Sequence[str]) -> tuple[int, int] | None:
+def _day_and_month(first: int, second: int, mark: str, languages: Sequence[str]) -> tuple[int, int]:
     """Order the numbers of `03/04/2024`. Dots are day first everywhere; else a number over 12 decides, or the page."""
     if mark.startswith(".") or first > 12 or first == second:
         return first, second
     if second > 12:
         return second, first
-    orders = {_month_first(tag) for tag in languages}
-    if len(orders) != 1 or None in orders:
-        return None
-    return (second, first) if True in orders else (first, second)
+    tags = {tag.lower().replace("_", "-") for tag in languages}
+    if tags == {"en-us"}:
+        return second, first
+    if not tags or tags & {"en", "en-us"}:
+        raise ValueError("day and month cannot be told apart")
+    return first, second
 
 
-def _month_first(tag: str) -> bool | None:
-    tag = tag.lower().replace("_", "-")
-    return None if tag == "en" else tag == "en-us"
-
-
-def _iso(day: date, parts: dict[str, str | None]) -> str | None:
-    if not _FIRST_PRINTED_YEAR <= day.year <= _LAST_YEAR:
-        return None
-    if parts["hour"] is None or parts["minute"] is None:
-        return day.isoformat()
-    hour, half = int(parts["hour"]), parts["half"]
+def _time(parts: Mapping[str, str | None]) -> time:
+    hour, half = int(parts["hour"] or 0), parts["half"]
     if half:
         if not 1 <= hour <= 12:
-            return None
+            raise ValueError(f"no such hour: {hour}")
         hour = hour % 12 + (12 if half == "p" else 0)
-    moment = datetime(day.year, day.month, day.day, hour, int(parts["minute"]), int(parts["second"] or 0))  # noqa: DTZ001
-    return moment.replace(tzinfo=_zone(parts["zone"])).isoformat()
+    return time(hour, int(parts["minute"] or 0), int(parts["second"] or 0), tzinfo=_zone(parts["zone"]))
 
 
 def _zone(text: str | None) -> timezone | None:
@@ -239,49 +232,55 @@ def _ago(now: datetime, count: int, unit: str) -> str | None:
 
 # --- Other languages --------------------------------------------------------------------------------------------------
 
-# For each language the words that say "ago", "today" or "yesterday", then how the names of its months begin. The forms
-# are those of CLDR, which engines print; rows of dates.tsv hold each. Hindi "कल" is both yesterday and tomorrow, and
-# Persian pages count years of their own: neither is read.
+# For each language the words that say "ago", then "yesterday" and "today", then how the names of its months begin. The
+# forms are those of CLDR, which engines print; rows of dates.tsv hold each. Hindi "कल" is both yesterday and tomorrow,
+# and Persian pages count years of their own: neither is read.
 _LANGUAGES = {
-    "de": ("vor; gestern; heute", "jan jän feb mär mrz apr mai jun jul aug sep okt nov dez"),
-    "fr": ("il y a; hier; aujourd hui", "jan fév mar avr mai jui aoû sep oct nov déc"),
-    "es": ("hace; ayer; hoy", "ene feb mar abr may jun jul ago sep oct nov dic"),
-    "pt": ("há; atrás; ontem; hoje", "jan fev mar abr mai jun jul ago set out nov dez"),
-    "it": ("fa; ieri; oggi", "gen feb mar apr mag giu lug ago set ott nov dic"),
-    "nl": ("geleden; gisteren; vandaag", "jan feb mrt maa apr mei jun jul aug sep okt nov dec"),
-    "sv": ("sedan; för; i går; igår; i dag; idag", "jan feb mar apr maj jun jul aug sep okt nov dec"),
-    "da": ("siden; i går; i dag", "jan feb mar apr maj jun jul aug sep okt nov dec"),
-    "nb": ("siden; i går; i dag", "jan feb mar apr mai jun jul aug sep okt nov des"),
-    "fi": ("sitten; eilen; tänään", "tam hel maa huh tou kes hei elo syy lok mar jou"),
-    "pl": ("temu; wczoraj; dzisiaj; dziś", "sty lut mar kwi maj cze lip sie wrz paź lis gru"),
-    "cs": ("před; včera; dnes", "led úno bře dub kvě čer čvn čvc srp zář říj lis pro"),
-    "sk": ("pred; včera; dnes", "jan feb mar apr máj jún júl aug sep okt nov dec"),
+    "de": ("vor", "gestern; heute", "jan jän feb mär mrz apr mai jun jul aug sep okt nov dez"),
+    "fr": ("il y a", "hier; aujourd hui", "jan fév mar avr mai jui aoû sep oct nov déc"),
+    "es": ("hace", "ayer; hoy", "ene feb mar abr may jun jul ago sep oct nov dic"),
+    "pt": ("há; atrás", "ontem; hoje", "jan fev mar abr mai jun jul ago set out nov dez"),
+    "it": ("fa", "ieri; oggi", "gen feb mar apr mag giu lug ago set ott nov dic"),
+    "nl": ("geleden", "gisteren; vandaag", "jan feb mrt maa apr mei jun jul aug sep okt nov dec"),
+    "sv": ("sedan; för", "i går; igår; i dag; idag", "jan feb mar apr maj jun jul aug sep okt nov dec"),
+    "da": ("siden", "i går; i dag", "jan feb mar apr maj jun jul aug sep okt nov dec"),
+    "nb": ("siden", "i går; i dag", "jan feb mar apr mai jun jul aug sep okt nov des"),
+    "fi": ("sitten", "eilen; tänään", "tam hel maa huh tou kes hei elo syy lok mar jou"),
+    "pl": ("temu", "wczoraj; dzisiaj; dziś", "sty lut mar kwi maj cze lip sie wrz paź lis gru"),
+    "cs": ("před", "včera; dnes", "led úno bře dub kvě čer čvn čvc srp zář říj lis pro"),
+    "sk": ("pred", "včera; dnes", "jan feb mar apr máj jún júl aug sep okt nov dec"),
     "hu": (
-        "ezelőtt; napja; órája; perce; hete; hónapja; éve; tegnap",
+        "ezelőtt; napja; órája; perce; hete; hónapja; éve",
+        "tegnap",
         "jan feb már ápr máj jún júl aug sze okt nov dec",
     ),
-    "ro": ("acum; ieri; azi", "ian feb mar apr mai iun iul aug sep oct nov noi dec"),
-    "tr": ("önce; dün; bugün", "oca şub mar nis may haz tem ağu eyl eki kas ara"),
-    "id": ("lalu; kemarin; hari ini", "jan feb mar apr mei jun jul agu sep okt nov des"),
-    "ms": ("lalu; semalam; hari ini", "jan feb mac apr mei jun jul ogo sep okt nov dis"),
-    "vi": ("trước; hôm qua; hôm nay", "thg tháng"),
-    "hr": ("prije; jučer; danas", "sij velj ožu tra svi lip srp kol ruj lis stu pro"),
-    "sr-Latn": ("pre; juče; danas", "jan feb mar apr maj jun jul avg sep okt nov dec"),
-    "sl": ("pred; včeraj; danes", "jan feb mar apr maj jun jul avg sep okt nov dec"),
-    "et": ("tagasi; eest; eile; täna", "jaa vee mär apr mai juu aug sep okt nov det"),
-    "ca": ("fa; ahir; avui", "gen feb mar abr mai jun jul ag set oct nov des"),
-    "ru": ("назад; вчера; сегодня", "янв фев мар апр мая май июн июл авг сен окт ноя дек"),
-    "uk": ("тому; вчора; учора; сьогодні", "січ лют бер кві тра чер лип сер вер жов лис гру"),
-    "bg": ("преди; вчера; днес", "яну фев мар апр май юни юли авг сеп окт ное дек"),
-    "sr": ("пре; јуче; данас", "јан феб мар апр мај јун јул авг сеп окт нов дец"),
-    "el": ("πριν; χθες; σήμερα", "ιαν φεβ μαρ απρ μαΐ μαι ιουν ιουλ αυγ σεπ οκτ νοε δεκ"),
-    "ar": ("قبل; منذ; أمس; اليوم", "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر"),
-    "fa": ("پیش; قبل; دیروز; امروز", "ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر"),
-    "he": ("לפני; אתמול; היום", "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר"),
-    "hi": ("पहले; आज", "जन फ़र फर मार्च अप्रै मई जून जुल अग सित अक्टूबर नव दिस"),
+    "ro": ("acum", "ieri; azi", "ian feb mar apr mai iun iul aug sep oct nov noi dec"),
+    "tr": ("önce", "dün; bugün", "oca şub mar nis may haz tem ağu eyl eki kas ara"),
+    "id": ("lalu", "kemarin; hari ini", "jan feb mar apr mei jun jul agu sep okt nov des"),
+    "ms": ("lalu", "semalam; hari ini", "jan feb mac apr mei jun jul ogo sep okt nov dis"),
+    "vi": ("trước", "hôm qua; hôm nay", "thg tháng"),
+    "hr": ("prije", "jučer; danas", "sij velj ožu tra svi lip srp kol ruj lis stu pro"),
+    "sr-Latn": ("pre", "juče; danas", "jan feb mar apr maj jun jul avg sep okt nov dec"),
+    "sl": ("pred", "včeraj; danes", "jan feb mar apr maj jun jul avg sep okt nov dec"),
+    "et": ("tagasi; eest", "eile; täna", "jaa vee mär apr mai juu aug sep okt nov det"),
+    "ca": ("fa", "ahir; avui", "gen feb mar abr mai jun jul ag set oct nov des"),
+    "ru": ("назад", "вчера; сегодня", "янв фев мар апр мая май июн июл авг сен окт ноя дек"),
+    "uk": ("тому", "вчора; учора; сьогодні", "січ лют бер кві тра чер лип сер вер жов лис гру"),
+    "bg": ("преди", "вчера; днес", "яну фев мар апр май юни юли авг сеп окт ное дек"),
+    "sr": ("пре", "јуче; данас", "јан феб мар апр мај јун јул авг сеп окт нов дец"),
+    "el": ("πριν", "χθες; σήμερα", "ιαν φεβ μαρ απρ μαΐ μαι ιουν ιουλ αυγ σεπ οκτ νοε δεκ"),
+    "ar": ("قبل; منذ", "أمس; اليوم", "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر"),
+    "fa": ("پیش; قبل", "دیروز; امروز", "ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر"),
+    "he": (
+        "לפני",
+        "אתמול; היום",
+        "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
+    ),
+    "hi": ("पहले", "आज", "जन फ़र फर मार्च अप्रै मई जून जुल अग सित अक्टूबर नव दिस"),
 }
-_MARKERS = {name: [f" {word} " for word in words.split("; ")] for name, (words, _) in _LANGUAGES.items()}
-_MONTH_STARTS = {name: tuple(months.split()) for name, (_, months) in _LANGUAGES.items()}
+_AGO = {name: [f" {word} " for word in ago.split("; ")] for name, (ago, _, _) in _LANGUAGES.items()}
+_NEAR_DAYS = {name: [f" {word} " for word in days.split("; ")] for name, (_, days, _) in _LANGUAGES.items()}
+_MONTH_STARTS = {name: tuple(months.split()) for name, (_, _, months) in _LANGUAGES.items()}
 # Languages that give one name to different months: "lip" is June in Zagreb and July in Warsaw.
 _AT_ODDS = {"cs", "hr", "pl"}
 _SAME = {"no": "nb", "nn": "nb", "in": "id", "iw": "he"}
@@ -308,9 +307,13 @@ def _candidates(text: str) -> list[str]:
     sizes = [len(number) for number in re.findall(r"\d+", _CLOCK.sub("", text))]
     if sizes.count(4) == 1 and len(sizes) in {2, 3} and len(words) <= 10:
         return [name for name, months in _MONTH_STARTS.items() if any(word.startswith(months) for word in words)]
-    if len(sizes) <= 1 and max(sizes, default=0) <= 3 and len(words) <= 6:
-        phrase = f" {' '.join(words)} "
-        return [name for name, markers in _MARKERS.items() if any(marker in phrase for marker in markers)]
+    phrase = f" {' '.join(words)} "
+    if len(sizes) <= 1 and max(sizes, default=0) <= 3 and 2 <= len(words) <= 6:
+        found = [name for name, markers in _AGO.items() if any(marker in phrase for marker in markers)]
+        if found or sizes:
+            return found
+    if not sizes and len(words) <= 5:
+        return [name for name, markers in _NEAR_DAYS.items() if any(marker in phrase for marker in markers)]
     return []
 
 
@@ -329,9 +332,11 @@ def _ask(text: str, language: str, now: datetime) -> str | None:
         return None
     numbers = {int(number) for number in re.findall(r"\d+", text)}
     clock = _CLOCK.search(text)
+    if clock and found.period != "time":
+        return None
     if max(numbers, default=0) > 999:
         # dateparser is lenient: the day and the year have to be those that were printed.
-        if moment.year not in numbers or moment.day not in numbers or moment.year < _FIRST_PRINTED_YEAR:
+        if not {moment.year, moment.day} <= numbers or not _FIRST_PRINTED_YEAR <= moment.year <= _LAST_YEAR:
             return None
     elif moment.replace(tzinfo=UTC) > now or moment.year < _FIRST_YEAR:
         return None

@@ -66,19 +66,22 @@ def _is_utf8(body: bytes, *, three_bytes: bool) -> bool:
     """
     if body.isascii() or (three_bytes and not re.search(rb"[\xe0-\xf4]", body)):
         return False
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _broken(body) == 0
 
 
 def _mostly_utf8(body: bytes) -> bool:
     """Tell whether this is UTF-8, maybe cut or with some broken bytes: in a legacy charset nearly all are broken."""
-    if body.isascii():
-        return True
-    broken = (text := body.decode(errors="replace")).count("\ufffd")
-    return broken == 0 or broken < len(re.findall(r"[^\x00-\x7f\ufffd]", text))
+    broken = _broken(body)
+    return broken == 0 or broken < len(re.findall(r"[^\x00-\x7f]", body.decode(errors="ignore")))
+
+
+def _broken(body: bytes) -> int:
+    """Count the places where the bytes are not UTF-8."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return body.decode(errors="replace").count("\ufffd")
+    return 0
 
 
 # What makes a legacy charset likely: the share of its non-ASCII bytes that are common characters in it. In western text
@@ -305,9 +308,10 @@ def words(text: str) -> list[str]:
     Case, width and accents are folded (`Łódź`, `ＣＡＦÉ` and `ß` give `łodz`, `cafe` and `ss`). Scripts that put no
     spaces between words give overlapping pairs of characters, or the character when it stands alone.
     """
+    text = fold(text)
     if text.isascii():
         return _WORD.findall(text.lower())
-    plain = unicodedata.normalize("NFKD", fold(text)).casefold()
+    plain = unicodedata.normalize("NFKD", text).casefold()
     plain = unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
     return [token for word in _WORD.findall(plain) for run in _RUN.finditer(word) for token in _tokens(run)]
 
@@ -330,7 +334,7 @@ def markdown(text: str) -> str:
     return _MARKDOWN_BLOCK.sub(r"\1\\", text)
 
 
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_FORMULA = re.compile(r"[^\S\t\r\n]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 
 
