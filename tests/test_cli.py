@@ -237,7 +237,7 @@ def test_scrapy_crawl_writes_feeds(world: Lab, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr, done.stderr
     assert len(json.loads(targets[0].read_text("utf-8"))[0]["results"]) == 4
     assert len(json.loads(targets[1].read_text("utf-8"))["results"]) == 4
-    assert len(list(csv.DictReader(targets[2].open(encoding="utf-8", newline="")))) == 4
+    assert len(list(csv.DictReader(io.StringIO(targets[2].read_text("utf-8"), newline="")))) == 4
     assert targets[3].read_text("utf-8").startswith("[1] ")
 
 

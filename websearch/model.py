@@ -396,6 +396,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _result(values: dict[str, Any]) -> SearchResult:
+    """A stored row; what is merged and shown later must be of the right kind."""
+    kinds: dict[str, type] = {"rank": int, "title": str, "url": str, "snippet": str, "extra": dict, "ranks": dict, "engines": list}
+    for name, kind in kinds.items():
+        if name in values and not isinstance(values[name], kind):
+            raise InvalidInput(f"result.{name} must be of type {kind.__name__}, not {type(values[name]).__name__}")
+    return SearchResult(**values)
+
+
 def from_dict(data: Mapping[str, Any]) -> SearchResponse:
     """Read a response back from `to_dict` output (JSONL files, fixtures). Unknown keys are ignored.
 
@@ -427,7 +436,7 @@ def from_dict(data: Mapping[str, Any]) -> SearchResponse:
         asked = known(SearchQuery, {"text": query} if isinstance(query, str) else query, "query")
         # A page parsed without its query, or the report of a bad query, has none that would pass the checks.
         fields["query"] = SearchQuery(**asked) if asked.get("text") else SearchQuery.unchecked("")
-        fields["results"] = [SearchResult(**known(SearchResult, row, "result")) for row in many("results")]
+        fields["results"] = [_result(known(SearchResult, row, "result")) for row in many("results")]
         fields["attempts"] = [Attempt(**outcome(known(Attempt, row, "attempt"), "attempt")) for row in many("attempts")]
         fields["engines"] = [
             EngineReport(**outcome(known(EngineReport, row, "engine"), "engine")) for row in many("engines")

@@ -46,8 +46,8 @@ class BingSpider(SerpProvider):
         Layout(
             "2013",  # desktop and mobile; on mobile the link is around the heading
             rows="li.b_algo",
-            link="h2 a[href], .b_algoheader a[href], .b_title a[href], a.tilk[href]",
-            title="h2, .b_algoheader a, .b_title a, a.tilk .tptt",
+            link="h2 a[href], .b_algoheader a[href]",
+            title="h2, .b_algoheader a",
             snippet=".b_caption > p, .b_caption > .b_snippet p, p[class*='b_lineclamp'], .b_rc_gb_sub_hero .b_vList,"
             ".b_caption p, .b_algoSlug, .b_caption .b_snippet, p",
             date=".news_dt",

@@ -85,14 +85,12 @@ class EcosiaSpider(SerpProvider):
         Wall(
             Outcome.CHALLENGE,
             "Cloudflare challenge",
-            css="input[name='cf-turnstile-response'], .cf-turnstile, #challenge-form,"
+            css="input[name='cf-turnstile-response'], .cf-turnstile, #challenge-form, .cf-captcha-container,"
             "script[src*='/cdn-cgi/challenge-platform/']",
         ),
         Wall(Outcome.CHALLENGE, "Cloudflare challenge", html="_cf_chl_opt"),
         Wall(Outcome.CHALLENGE, "Cloudflare challenge", text=r"confirm you.{0,3}re not a robot"),
-        Wall(Outcome.BLOCKED, "Ecosia Firewall", title=r"ecosia firewall"),
-        Wall(Outcome.BLOCKED, "IP blocked", title=r"blocked", text=r"\bip\b"),
-        Wall(Outcome.BLOCKED, "IP blocked", text=r"\bip(?: address)? (?:has been |is |was )?blocked"),
+        Wall(Outcome.BLOCKED, "Ecosia Firewall", title=r"^ecosia firewall"),
     )
 
     def request(self, query: SearchQuery, page: int) -> Request:
