@@ -6,11 +6,9 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-from bench import peer
-from tests.lab import Lab
+from bench import lab, peer
 from tests.lab.server import QUERY
 
 ENGINE, RUNS = "mojeek", 7
@@ -30,13 +28,13 @@ def _seconds(command: list[str], environ: dict[str, str]) -> float:
 
 def main() -> None:
     """Print both medians and their ratio."""
-    with Lab() as lab, tempfile.TemporaryDirectory() as state:
+    with lab.running() as environ:
         search = [sys.executable, "-m", "websearch.cli", "search", QUERY, "--provider", ENGINE]
-        ours = _seconds(search, lab.environ(state))
+        ours = _seconds(search, environ)
         print(f"   websearch  {ours:.2f} s median (engine answers at once)")
         if not peer.available():
             return
-        lines = peer.patch_lines({ENGINE: lab.engines[ENGINE].url})
+        lines = peer.patch_lines({ENGINE: lab.urls(environ)[ENGINE]})
         script = f"{lines}\nfrom ddgs.cli import cli; cli(['text', '-q', {QUERY!r}, '-b', {ENGINE!r}, '-m', '10', '-nc'])"
         theirs = _seconds([sys.executable, "-c", script], {})
         print(f"   ddgs       {theirs:.2f} s median")

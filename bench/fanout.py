@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 
-from bench import peer
-from tests.lab import Fault, Lab
+from bench import lab, peer
 from tests.lab.server import QUERY
+from websearch.config import load
 from websearch.serve.session import Session
 
 DELAY, RUNS = 0.3, 15
+#: The peer ships Bing switched off, and has no Ecosia.
+PEER_ENGINES = tuple(name for name in peer.ENGINES if name != "bing")
 
 
 def _milliseconds(run: Callable[[], object]) -> float:
@@ -23,35 +24,31 @@ def _milliseconds(run: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print both medians, the overhead of each and their ratio."""
-    with Lab() as lab, tempfile.TemporaryDirectory() as state:
-        for engine in lab.engines.values():
-            engine.fault = Fault(delay=DELAY)
-        session = Session(lab.config(state))
+    slowest = DELAY * 1000
+    with lab.running("--delay", str(DELAY)) as environ:
+        session = Session(load(environ=environ))
         try:
             warm = session.search(QUERY, provider="public")
             answered = sum(not engine.outcome.failed for engine in warm.engines)
             ours = statistics.median(_milliseconds(lambda: session.search(QUERY, provider="public")) for _ in range(RUNS))
         finally:
             session.close()
-        print(f"   websearch  {ours:6.0f} ms median, {answered} engines answered: {ours - DELAY * 1000:+.0f} ms over the slowest")
+        print(f"   websearch  {ours:6.0f} ms median, {answered} engines answered: {ours - slowest:+.0f} ms over the slowest")
         if not peer.available():
             return
-        theirs, count = _peer(lab)
-        print(f"   ddgs       {theirs:6.0f} ms median, {count} engines asked: {theirs - DELAY * 1000:+.0f} ms over the slowest")
-        print(f"   ratio      {(ours - DELAY * 1000) / max(theirs - DELAY * 1000, 1):.2f} x the overhead of ddgs")
+        theirs = _peer(lab.urls(environ))
+        print(f"   ddgs       {theirs:6.0f} ms median, {len(PEER_ENGINES)} engines: {theirs - slowest:+.0f} ms over the slowest")
+        print(f"   ratio      {(ours - slowest) / max(theirs - slowest, 1):.2f} x the overhead of ddgs")
 
 
-def _peer(lab: Lab) -> tuple[float, int]:
-    from ddgs import DDGS
+def _peer(urls: dict[str, str]) -> float:
+    from ddgs import DDGS  # noqa: PLC0415 - an extra of the benchmark
 
-    urls = {name: engine.url for name, engine in lab.engines.items()}
     peer.point_at(urls)
-    names = [name for name in peer.ENGINES if name != "bing"]  # the peer ships Bing switched off
     client = DDGS(timeout=10)
-    for engine in lab.engines.values():
-        engine.requests.clear()
-    backend = ",".join(names)
-    client.text(QUERY, backend=backend, max_results=50)
-    asked = sum(bool(engine.requests) for engine in lab.engines.values())
-    times = [_milliseconds(lambda: client.text(QUERY, backend=backend, max_results=50)) for _ in range(RUNS)]
-    return statistics.median(times), asked
+
+    def search() -> object:
+        return client.text(QUERY, backend=",".join(PEER_ENGINES), max_results=50)
+
+    search()
+    return statistics.median(_milliseconds(search) for _ in range(RUNS))

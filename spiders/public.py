@@ -130,9 +130,10 @@ def _answered(response: SearchResponse) -> bool:
 
 
 def _one_page(engine: SerpProvider, query: SearchQuery) -> SearchQuery:
-    """The aggregate reads one page of each engine: breadth instead of depth, and one request each."""
+    """The aggregate reads one whole page of each engine: breadth instead of depth, one request each. A short list is cut
+    after the merge: an engine's tenth row may be the one that makes agreement."""
     most = engine.page_limit if engine.asks_count else engine.page_size
-    return replace(query, limit=min(query.limit, most)) if query.limit else query
+    return replace(query, limit=max(engine.page_size, min(query.limit or 0, most)))
 
 
 def _report(response: SearchResponse, family: str) -> EngineReport:

@@ -65,6 +65,7 @@ def settings_for(config: Config) -> dict[str, Any]:
         "SPIDER_MIDDLEWARES_BASE": {
             "scrapy.spidermiddlewares.start.StartSpiderMiddleware": 25,
             "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": 50,
+            "scrapy.spidermiddlewares.referer.RefererMiddleware": 700,
         },
         "EXTENSIONS_BASE": _EXTENSIONS,
         "DOWNLOAD_HANDLERS_BASE": {

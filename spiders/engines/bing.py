@@ -55,7 +55,7 @@ class BingSpider(SerpProvider):
             sitelinks=".b_deep h3 a[href], .b_deep .deeplink_title a[href], .hozdl_car .slide a[href]",
             # Answers, carousels and the sources of "people also ask" reuse the class of the rows.
             skip="li.b_ans:not(.b_algo), .b_slideexp, .qna_algo, #b_context",
-            drop=".algoSlug_icon, .sb_doct_txt, .b_rc_gb_window a",
+            drop=".algoSlug_icon, .sb_doct_txt, a[href*='#:~:text=']",  # the last: "see more" of a rich card
         ),
         Layout("2009", rows=".sb_results > li", link=".sb_tlst a[href]", snippet="p", sitelinks=".sp_pss a[href]"),
     )

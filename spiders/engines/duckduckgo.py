@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -123,7 +124,7 @@ class DuckDuckGoSpider(SerpProvider):
         Wall(Outcome.CHALLENGE, "anomaly check", html="anomalyDetectionBlock"),
         Wall(Outcome.CHALLENGE, "anomaly check", text=r"bots use DuckDuckGo too"),
         Wall(Outcome.BLOCKED, "error page", css="a[href^='mailto:error']"),
-        Wall(Outcome.ERROR, "a !bang in the query leads to another site; quote or remove it", status=303),
+        Wall(Outcome.ERROR, "sent on to another site, as a !bang is: quote or remove it", status=303),
         # 202 is also the status of some honest pages without results (BC036).
         Wall(Outcome.CHALLENGE, "status 202", status=202, css=_SILENT),
         Wall(Outcome.CHALLENGE, "page needs JavaScript", css=f"{_SILENT} noscript [content*='/html']"),
@@ -176,13 +177,11 @@ class DuckDuckGoSpider(SerpProvider):
         response = await self.download(self._ask(query, page, "html", browser=False))
         if not self.judge(response, query).outcome.refused:
             return response
-        try:
-            second = await self.download(self._ask(query, page, "lite", browser=False))
-        except Exception:  # noqa: BLE001 - it stands in the attempts; the first frontend has the last word
-            second = response
-        if not self.judge(second, query).outcome.refused or not self.config.browser.enabled:
-            return second
-        return await self.download(self._ask(query, page, "html"))
+        with suppress(Exception):  # it stands in the attempts
+            other = await self.download(self._ask(query, page, "lite", browser=False))
+            if self.judge(other, query).outcome in (Outcome.OK, Outcome.EMPTY, Outcome.SUSPECT):
+                return other
+        return await self.download(self._ask(query, page, "html")) if self.config.browser.enabled else response
 
     def _ask(self, query: SearchQuery, page: int, frontend: Frontend, *, browser: bool = True) -> Request:
         filters = self.filters(query).params

@@ -1,4 +1,4 @@
-"""Yahoo."""
+"""Yahoo Search."""
 
 from __future__ import annotations
 
@@ -9,30 +9,42 @@ from scrapy.http import Request, Response
 from websearch.fetching.walls import Wall
 from websearch.model import Outcome, SearchQuery
 from websearch.providers.serp import Expressed, Layout, Panels, Param, SerpProvider
-from websearch.results.page import first
-from websearch.results.urls import Redirect, path_segment
+from websearch.results import sanity
+from websearch.results.page import Page, first
+from websearch.results.text import element_text
+from websearch.results.urls import Redirect, on_host, path_segment, resolve
 
-#: Countries with a search host of their own, where it is not the country's code. Other codes in `_OWN` are the host.
-_HOSTS = {"us": "", "gb": "uk", "my": "malaysia"}
-_OWN = frozenset(
+#: Countries with a host of their own (facts §7.4): `de.search.yahoo.com`. The United States have the one without a name.
+_COUNTRIES = frozenset(
     str.split(
-        "ar at au be br ca ch cl co de dk es fi fr gr hk id ie in it mx nl no nz pe ph pl ro se sg th tr tw uk ve vn za"
+        "ar at au be br ca ch cl co de dk es fi fr gr hk id ie in it mx my nl no nz pe ph pl ro se sg th tr tw uk us ve vn"
+        " za"
     )
+)
+_NAMES = {"us": "", "my": "malaysia."}
+#: Languages that results can be restricted to (`vl=lang_de`).
+_LANGUAGES = frozenset(
+    str.split("ar bg cs da de el en es et fi fr he hr hu it ja ko lt lv nl no pl pt ro ru sk sl sv th tr zh")
+)
+#: What stands in place of the rows where the element that says so is missing; the page is short then.
+_NOTHING = (
+    r"\bdid not find (?:any )?results\b|\bkeine (?:\w+ ){0,2}(?:ergebnisse|treffer)\b|\b(?:aucun|de) résultats?\b"
+    r"|\b(?:nessun|alcun|trovato) (?:\w+ )?risultat[oi]\b|\b(?:no|não)\b.{0,30}\bresultados\b|\bgeen (?:\w+ )?resultaten\b"
 )
 
 
 class YahooSpider(SerpProvider):
-    """Yahoo Search, Bing's index in another order and with fewer rows a page (facts §7.4).
+    """Yahoo Search: Bing's index, in rows of its own choice (facts §7.4).
 
-    Each country has its own host. Pages differ in length (7 to 10 rows), so a later page is asked for by the "next" link
-    of the page before. `btf` knows day, week and month: a year is dropped. A range of dates is applied to the rows
-    afterwards. Since September 2026 a first visit is sent through a few redirects that set a `YBV` cookie; they are
-    followed like any others.
+    A country has its own host. Pages differ in length (7 to 10 rows), so a later one is had by the "next" link of the page
+    before. `btf` knows day, week and month: a year is dropped, a range of dates is applied to the rows afterwards. A first
+    visit passes some redirects that set the cookie `YBV` (since September 2026), from Europe it ends on a consent page.
     """
 
     name, label, index_family = "yahoo", "Yahoo", "bing"
     base_url = "https://search.yahoo.com"
-    own_hosts = ("search.yahoo.com",)
+    #: Yahoo's news, finance or answers may well be results; its searches are not.
+    own_hosts = ("search.yahoo.com", "consent.yahoo.com", "guce.yahoo.com")
     asks_count = True
     follows_pages = True
     recency = Param("btf", day="d", week="w", month="m")
@@ -42,16 +54,32 @@ class YahooSpider(SerpProvider):
         Layout(
             "algo",
             rows=".algo, .algo-sr",
-            # The link lies around the heading (2026) or in it; what comes before or beside is display URL and favicon.
-            link="a[href]:has(h3), h3 a[href], .compTitle a[href]",
+            link="a[href]:has(h3), h3 a[href], .compTitle a[href]",  # around the heading (2026), in it (2015 to 2025)
             title="h3",
-            snippet=".compText.aAbs, .compText:not(:has(p > a:only-child))",
-            site_name=".compTitle a div span > span:first-child",
+            snippet=".compText.aAbs, .compText:not(:has(p > a:only-child)), :scope > div > p",
+            site_name=".compTitle a > div span > span:first-child",
             sitelinks=".compList li a[href], .sitelinks a[href]",
             skip="#right, .bingrelqa",
-            drop="a > span.p-abs, a > span.d-ib, a > span:has(> .p-crumb)",
+            drop="a > span.p-abs, a > span.d-ib, a > span:has(> .p-crumb)",  # the display URL in the heading
         ),
-        Layout("classic", rows="#web .res, #main .res", link="h3 a[href]", snippet=".abstr, .sm-abs", skip=".sc"),
+        # The same by position alone. Blocks that are no results hold no heading, or one that links to another search.
+        Layout(
+            "list",
+            rows="#web > ol > li",
+            link="a[href]:has(h3), h3 a[href]",
+            title="h3",
+            snippet=":scope > div > div > p",
+            skip="#right, .bingrelqa",
+            drop="a > span:first-child:has(> span)",
+        ),
+        Layout(
+            "classic",
+            rows="#web .res, #main .res",
+            link="h3 a[href]",
+            snippet=".abstr, .sm-abs",
+            sitelinks=".sitelinks a[href]",
+            skip=".sc, #right, #sidebar",
+        ),
     )
     panels = Panels(
         related=".AlsoTry table a, #satat a",
@@ -59,47 +87,71 @@ class YahooSpider(SerpProvider):
         correction=".Sugg .compTitle a",
     )
     redirects = (Redirect(("r.search.yahoo.com", "ri.search.yahoo.com"), "/", path_segment("RU")),)
-    ads = ".ads, [class*='CenterTopAds'], [class*='CenterBottomAds'], .spns"
+    ads = ".ads, .AdTop, .AdBtm, .spns, [class*='TopAds'], [class*='BottomAds']"
     nothing = ".zrp"
     walls = (
-        Wall(Outcome.CONSENT, "Yahoo consent", url=r"^https?://(?:[\w-]+\.)*(?:consent|guce)\.yahoo\.[a-z.]+(?::\d+)?/"),
+        # By host, not by a word in the address (BC060). A result page mentions guce.yahoo.com in its head and footer.
+        Wall(
+            Outcome.CONSENT, "Yahoo consent", url=r"^https?://(?:[\w-]+\.)*(?:consent|guce)\.yahoo\.[a-z.]+(?:[:/?]|$)"
+        ),
         Wall(
             Outcome.CONSENT,
             "Yahoo consent",
             css="form[action*='collectConsent'], form.consent-form, form input[name='originalDoneUrl']",
         ),
         Wall(Outcome.RATE_LIMITED, "status 999", status=999),
-        Wall(Outcome.RATE_LIMITED, "error 999", text=r"\berror 999\b|^(?:edge: )?too many requests"),
+        Wall(Outcome.RATE_LIMITED, "error 999", text=r"\berror 999\b|^(?:edge: )?too many requests\b"),
     )
     echo = "#yschsp, input[name='p']"
-    signature = "body#ysch, #yschsp, form[action*='search.yahoo.com/'], form[action*='collectConsent']"
-    clicks = ("form.consent-form [name='reject'], form[action*='collectConsent'] [name='reject'], .reject-all",)
+    signature = "body#ysch, #yschsp, form[action*='.yahoo.com/search'], form[action*='collectConsent']"
+    clicks = ("form [name='reject'], .reject-all",)
 
     def request(self, query: SearchQuery, page: int) -> Request:
-        return self._ask(query, page, {"p": query.text, "n": str(self.rows_wanted(query))})
+        """A GET of the search form; for a later page by the length that pages mostly have."""
+        start = {"b": str((page - 1) * 7 + 1), "pz": "7"} if page > 1 else {}
+        params = {"p": query.text, "n": str(self.rows_wanted(query)), **start}
+        return self._ask(query, page, self._origin(query), params)
 
     def next_request(self, response: Response, query: SearchQuery, page: int) -> Request | None:
-        """What the page's "next" link asks for, sent to the host the page was asked from."""
-        link = first(self.page(response).root, "a.next[href], a#pg-next[href]")
-        if link is None:
+        """What the "next" link asks for, of the host that it names."""
+        before = self.page(response)
+        link = first(before.root, "a.next[href], a#pg-next[href]")
+        url = resolve(link.get("href") or "", before.url) if link is not None else None
+        params = dict(parse_qsl(urlsplit(url or "").query, keep_blank_values=True))
+        if url is None or "b" not in params:
             return None
-        return self._ask(query, page, dict(parse_qsl(urlsplit(link.get("href") or "").query)))
+        official = self.settings_of.base_url is None and on_host(url, self.own_hosts)
+        return self._ask(query, page, f"https://{urlsplit(url).netloc}" if official else self._origin(query), params)
 
-    def _ask(self, query: SearchQuery, page: int, params: dict[str, str]) -> Request:
-        host = self._host(query)
-        origin = f"https://{host}.search.yahoo.com" if host and self.settings_of.base_url is None else self.url
+    def _ask(self, query: SearchQuery, page: int, origin: str, params: dict[str, str]) -> Request:
         return self.get(f"{origin}/search", query, page, params | self.filters(query).params, referer=f"{origin}/")
 
-    @staticmethod
-    def _host(query: SearchQuery) -> str | None:
-        country = query.country or "us"
-        return _HOSTS.get(country, country if country in _OWN else None)
+    def _origin(self, query: SearchQuery) -> str:
+        if self.settings_of.base_url is None and (country := _country(query)):
+            return f"https://{_NAMES.get(country, f'{country}.')}search.yahoo.com"
+        return self.url
 
     def region_params(self, query: SearchQuery) -> Expressed:
-        if self._host(query) is None:
+        """The host says it; a host the user has set says another."""
+        if _country(query) is None:
             return None
         return {}, "applied" if self.settings_of.base_url is None else "ignored"
 
     def language_params(self, query: SearchQuery) -> Expressed:
-        code = (query.language or "").split("-")[0]
+        """The language restriction of the advanced search form."""
+        code, *more = (query.language or "").split("-")
+        if code not in _LANGUAGES:
+            return None
+        if code == "zh":
+            code = "zh_cht" if {"tw", "hk", "hant"} & set(more) else "zh_chs"
         return {"fl": "1", "vl": f"lang_{code}"}
+
+    def says_nothing(self, page: Page) -> bool:
+        """The marker, or the sentence on a page that says little else."""
+        texts = [element_text(part) for part in page.css("#web, #main")]
+        return super().says_nothing(page) or any(len(text) < 800 and sanity.matches(_NOTHING, text) for text in texts)
+
+
+def _country(query: SearchQuery) -> str | None:
+    country = {"gb": "uk"}.get(query.country or "", query.country)
+    return country if country in _COUNTRIES else None

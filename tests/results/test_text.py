@@ -118,6 +118,7 @@ def test_latin_1_means_windows_1252_bc181() -> None:
 
 def test_a_tag_cannot_say_utf_16() -> None:
     assert decode("<meta charset=utf-16>né".encode()).endswith("né")
+    assert decode(b"<meta charset=utf-16>caf\xe9") == "<meta charset=utf-16>caf\ufffd"
 
 
 @pytest.mark.parametrize(

@@ -513,8 +513,9 @@ class SerpProvider(Provider):
         return on_host(url, self.own_hosts)
 
     def _read_dates(self, found: SearchResponse, page: Page, now: datetime) -> None:
-        language = found.query.locale_language or page.root.get("lang")
-        languages = (language.split("-")[0].lower(),) if language else ()
+        # The page's own language first: it tells 2/8/2020 apart.
+        tongues = (page.root.get("lang"), found.query.locale_language)
+        languages = tuple(dict.fromkeys(tongue.split("-")[0].lower() for tongue in tongues if tongue))
         for row in found.results:
             if row.age:
                 row.published = row.published or parse_date(row.age, now, languages)

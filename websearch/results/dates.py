@@ -338,10 +338,11 @@ def _ask(text: str, language: str, now: datetime) -> str | None:
         # dateparser is lenient: the day and the year have to be those that were printed.
         if not {moment.year, moment.day} <= numbers or not _FIRST_PRINTED_YEAR <= moment.year <= _LAST_YEAR:
             return None
-    elif moment.replace(tzinfo=UTC) > now or moment.year < _FIRST_YEAR:
-        return None
-    elif not clock:
-        moment = moment.replace(tzinfo=UTC)
+    else:
+        in_utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if in_utc > now or moment.year < _FIRST_YEAR:
+            return None
+        moment = moment if clock else in_utc
     # Romanian "acum" is both "ago" and "now": the period alone does not tell hours from days.
     exact = found.period == "time" and (clock or moment.time() != now.time())
     return moment.isoformat(timespec="seconds") if exact else moment.date().isoformat()
