@@ -62,16 +62,6 @@ class YahooSpider(SerpProvider):
             skip="#right, .bingrelqa",
             drop="a > span.p-abs, a > span.d-ib, a > span:has(> .p-crumb)",  # the display URL in the heading
         ),
-        # The same by position alone. Blocks that are no results hold no heading, or one that links to another search.
-        Layout(
-            "list",
-            rows="#web > ol > li",
-            link="a[href]:has(h3), h3 a[href]",
-            title="h3",
-            snippet=":scope > div > div > p",
-            skip="#right, .bingrelqa",
-            drop="a > span:first-child:has(> span)",
-        ),
         Layout(
             "classic",
             rows="#web .res, #main .res",
@@ -79,6 +69,15 @@ class YahooSpider(SerpProvider):
             snippet=".abstr, .sm-abs",
             sitelinks=".sitelinks a[href]",
             skip=".sc, #right, #sidebar",
+        ),
+        # By position alone: headings of blocks that are no results lie deeper, or link to another search.
+        Layout(
+            "list",
+            rows="#web > ol > li",
+            link=":scope > div > div > a[href]:has(> h3), :scope > div > div > h3 > a[href]",
+            title="h3",
+            snippet=":scope > div > div > p",
+            drop="a > span:first-child",
         ),
     )
     panels = Panels(

@@ -156,6 +156,12 @@ def test_a_result_that_talks_about_captchas_is_a_result() -> None:
     assert parse(respond(page(talk, extra='<script src="https://challenges.cloudflare.com/x.js"></script>'))).outcome is Outcome.OK
 
 
+def test_a_no_results_page_that_repeats_a_query_about_walls_is_empty() -> None:
+    body = b'<title>are you human - Toy</title><p id="none">Nothing found for "unusual traffic ip blocked"</p>'
+    assert parse(respond(body), "unusual traffic ip blocked").outcome is Outcome.EMPTY
+    assert parse(respond(body + b'<div id="wall">')).outcome is Outcome.CHALLENGE
+
+
 def test_results_for_another_query_are_suspect() -> None:
     rows = [row(n, "love songs") for n in range(4)]
     assert parse(respond(page(*rows)), "weather hanoi").outcome is Outcome.SUSPECT

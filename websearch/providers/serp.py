@@ -554,7 +554,11 @@ class SerpProvider(Provider):
             target = resolve((response.headers.get("Location") or b"").decode("latin-1"), page.url)
             page = replace(page, url=target or page.url)
         wait = retry_after(response.headers, datetime.now(UTC))
-        wall = find_wall(page, (*self.walls, *COMMON_WALLS))
+        walls = (*self.walls, *COMMON_WALLS)
+        if self.says_nothing(page):
+            # Such a page repeats the query, and a query may speak of captchas: its words are no wall.
+            walls = tuple(wall for wall in walls if wall.css or wall.url or wall.html)
+        wall = find_wall(page, walls)
         if wall is not None:
             return self._failed(query, wall.outcome, wall.name, response, wait, evidence=wall.name)
         status, outcome = response.status, _status_outcome(response.status)
