@@ -35,7 +35,9 @@ def main() -> None:
         if not peer.available():
             return
         lines = peer.patch_lines({ENGINE: lab.urls(environ)[ENGINE]})
-        script = f"{lines}\nfrom ddgs.cli import cli; cli(['text', '-q', {QUERY!r}, '-b', {ENGINE!r}, '-m', '10', '-nc'])"
+        script = (
+            f"{lines}\nfrom ddgs.cli import cli; cli(['text', '-q', {QUERY!r}, '-b', {ENGINE!r}, '-m', '10', '-nc'])"
+        )
         theirs = _seconds([sys.executable, "-c", script], {})
         print(f"   ddgs       {theirs:.2f} s median")
         print(f"   ratio      {ours / theirs:.2f} x the time of ddgs")

@@ -30,14 +30,20 @@ def main() -> None:
         try:
             warm = session.search(QUERY, provider="public")
             answered = sum(not engine.outcome.failed for engine in warm.engines)
-            ours = statistics.median(_milliseconds(lambda: session.search(QUERY, provider="public")) for _ in range(RUNS))
+            ours = statistics.median(
+                _milliseconds(lambda: session.search(QUERY, provider="public")) for _ in range(RUNS)
+            )
         finally:
             session.close()
-        print(f"   websearch  {ours:6.0f} ms median, {answered} engines answered: {ours - slowest:+.0f} ms over the slowest")
+        print(
+            f"   websearch  {ours:6.0f} ms median, {answered} engines answered: {ours - slowest:+.0f} ms over the slowest"
+        )
         if not peer.available():
             return
         theirs = _peer(lab.urls(environ))
-        print(f"   ddgs       {theirs:6.0f} ms median, {len(PEER_ENGINES)} engines: {theirs - slowest:+.0f} ms over the slowest")
+        print(
+            f"   ddgs       {theirs:6.0f} ms median, {len(PEER_ENGINES)} engines: {theirs - slowest:+.0f} ms over the slowest"
+        )
         print(f"   ratio      {(ours - slowest) / max(theirs - slowest, 1):.2f} x the overhead of ddgs")
 
 

@@ -21,14 +21,22 @@ Answer = tuple[str, list[str]]
 def _pages() -> list[dict[str, Any]]:
     if SERPS.is_dir():
         labels = json.loads((SERPS / "labels.json").read_text(encoding="utf-8"))
-        return [label | {"body": (SERPS / label["file"]).read_bytes()} for label in labels if label["engine"] in peer.ENGINES]
+        return [
+            label | {"body": (SERPS / label["file"]).read_bytes()}
+            for label in labels
+            if label["engine"] in peer.ENGINES
+        ]
     print("   ../shared/serps is not here: measured on the project's own fixtures")
     kinds = {"empty": "no_results", "shell": "other"}
     pages = []
     for case in load_cases(ROOT / "fixtures"):
         if case.engine in peer.ENGINES:
             rows = (case.expected() or {}).get("results", [])
-            page = {"engine": case.engine, "kind": kinds.get(case.kind, case.kind), "all_urls": [row["url"] for row in rows]}
+            page = {
+                "engine": case.engine,
+                "kind": kinds.get(case.kind, case.kind),
+                "all_urls": [row["url"] for row in rows],
+            }
             pages.append(page | {"body": (case.folder / "page.html").read_bytes()})
     return pages
 
@@ -67,7 +75,9 @@ def main() -> None:
         speed[name] = len(pages) / best
         verdicts = [_right(page, answer) for page, answer in zip(pages, answers, strict=True)]
         outcomes, lists = sum(v[0] for v in verdicts), sum(v[0] and v[1] for v in verdicts)
-        print(f"   {name:<10} {speed[name]:7.1f} pages/s   outcome right {outcomes}/{len(pages)}   all right {lists}/{len(pages)}")
+        print(
+            f"   {name:<10} {speed[name]:7.1f} pages/s   outcome right {outcomes}/{len(pages)}   all right {lists}/{len(pages)}"
+        )
     print(f"   ratio      {speed['websearch'] / speed['ddgs']:.2f} x the pages a second of ddgs")
 
 

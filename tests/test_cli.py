@@ -21,11 +21,20 @@ from websearch.results.formats import COLUMNS
 FIXTURES = str(ROOT / "fixtures")
 
 
-def run(*arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None, cwd: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "websearch.cli", *arguments], input=stdin, capture_output=True, env=os.environ | (env or {}), cwd=cwd, timeout=60
+        [sys.executable, "-m", "websearch.cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        env=os.environ | (env or {}),
+        cwd=cwd,
+        timeout=60,
     )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+    )
 
 
 # --- offline
@@ -81,7 +90,9 @@ def test_check_passes_on_our_cases_and_fails_on_a_changed_one(tmp_path: Path) ->
     target.mkdir(parents=True)
     for name in ("case.toml", "expected.json"):
         (target / name).write_bytes((source / name).read_bytes())
-    (target / "page.html").write_text((source / "page.html").read_text("utf-8").replace("results-standard", "results-new"), "utf-8")
+    (target / "page.html").write_text(
+        (source / "page.html").read_text("utf-8").replace("results-standard", "results-new"), "utf-8"
+    )
     done = run("check", "mojeek", "--fixtures", str(tmp_path))
     assert done.returncode == 5
     assert "FAIL mojeek/results-en" in done.stdout
@@ -198,7 +209,9 @@ def test_exit_codes(world: Lab, tmp_path: Path, fault: Fault, query: str, code: 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("env", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "cp1252"}, {"PYTHONIOENCODING": "ascii"}])
+@pytest.mark.parametrize(
+    "env", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "cp1252"}, {"PYTHONIOENCODING": "ascii"}]
+)
 def test_any_console_gets_all_of_the_text(tmp_path: Path, env: dict[str, str]) -> None:
     page = '<ul class="results-standard"><li><h2><a class="title" href="https://a.example/">∞ 日本 😀 é \x1b[31m</a></h2><p class="s">s</p></li></ul>'
     done = run("parse", "mojeek", "-", stdin=page.encode(), env=env)
@@ -242,5 +255,7 @@ def test_scrapy_crawl_writes_feeds(world: Lab, tmp_path: Path) -> None:
 
 
 def test_scrapy_crawl_works_for_every_provider(world: Lab, tmp_path: Path) -> None:
-    listed = subprocess.run([sys.executable, "-m", "scrapy", "list"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [sys.executable, "-m", "scrapy", "list"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert set(world.engines) | {"public", "auto"} <= set(listed.stdout.split())

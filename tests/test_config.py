@@ -24,7 +24,9 @@ def test_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_file_and_environment_together(tmp_path: Path) -> None:
-    path = write(tmp_path, '[providers.bing]\nrate = 2\nbase_url = "https://a.example"\n[public]\nweights = { bing = 0.5 }\n')
+    path = write(
+        tmp_path, '[providers.bing]\nrate = 2\nbase_url = "https://a.example"\n[public]\nweights = { bing = 0.5 }\n'
+    )
     env = {
         "WEBSEARCH_PROVIDERS__BING__BASE_URL": " http://127.0.0.1:8080/x ",
         "WEBSEARCH_PROVIDERS__AZURE_OPENAI__ENABLED": "no",

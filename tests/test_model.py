@@ -35,15 +35,24 @@ def test_query_text_is_passed_on_unchanged(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [(None, None), (0, None), ("0", None), ("many", None), (True, None), ("5", 5), (2.7, 2), (-5, -5), (10**9, 10**9), ("nan", None)],
+    [
+        (None, None),
+        (0, None),
+        ("0", None),
+        ("many", None),
+        (True, None),
+        ("5", 5),
+        (2.7, 2),
+        (-5, -5),
+        (10**9, 10**9),
+        ("nan", None),
+    ],
 )
 def test_limits_as_humans_give_them(given: object, kept: int | None) -> None:
     assert SearchQuery(text="x", limit=given).limit == kept  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("limit", "wanted"), [(None, 10), (0, 10), (-5, 1), (1, 1), (15, 15), (99, 20), (10**9, 20)]
-)
+@pytest.mark.parametrize(("limit", "wanted"), [(None, 10), (0, 10), (-5, 1), (1, 1), (15, 15), (99, 20), (10**9, 20)])
 def test_clamp(limit: int | None, wanted: int) -> None:
     assert clamp(limit, 10, 20) == wanted
 
@@ -86,7 +95,9 @@ def test_every_outcome_has_a_code_an_exit_and_a_place() -> None:
     st.builds(
         SearchResponse,
         provider=st.text(max_size=5),
-        query=st.builds(SearchQuery, text=st.just("x"), after=st.none() | st.dates(), limit=st.none() | st.integers(1, 50)),
+        query=st.builds(
+            SearchQuery, text=st.just("x"), after=st.none() | st.dates(), limit=st.none() | st.integers(1, 50)
+        ),
         outcome=st.sampled_from(Outcome),
         results=st.lists(st.builds(SearchResult, rank=st.integers(1, 9), title=st.text(), url=st.text()), max_size=3),
         answer=st.none() | st.text(),
@@ -98,7 +109,14 @@ def test_round_trip(response: SearchResponse) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"outcome": "fine"}, {"outcome": "ok", "provider": "x"}, {"outcome": "ok", "query": 5}, {"outcome": "ok", "results": 7}]
+    "data",
+    [
+        {},
+        {"outcome": "fine"},
+        {"outcome": "ok", "provider": "x"},
+        {"outcome": "ok", "query": 5},
+        {"outcome": "ok", "results": 7},
+    ],
 )
 def test_what_is_no_response_says_so(data: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):

@@ -398,7 +398,15 @@ def _plain(value: Any) -> Any:
 
 def _result(values: dict[str, Any]) -> SearchResult:
     """A stored row; what is merged and shown later must be of the right kind."""
-    kinds: dict[str, type] = {"rank": int, "title": str, "url": str, "snippet": str, "extra": dict, "ranks": dict, "engines": list}
+    kinds: dict[str, type] = {
+        "rank": int,
+        "title": str,
+        "url": str,
+        "snippet": str,
+        "extra": dict,
+        "ranks": dict,
+        "engines": list,
+    }
     for name, kind in kinds.items():
         if name in values and not isinstance(values[name], kind):
             raise InvalidInput(f"result.{name} must be of type {kind.__name__}, not {type(values[name]).__name__}")

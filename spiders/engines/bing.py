@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -121,10 +121,6 @@ class BingSpider(SerpProvider):
         base, _, country = language.partition("-")
         country = country.upper() if len(country) == 2 else MARKETS.get(base, "")
         return {"mkt": country and f"{base}-{country}", "setlang": language}, "approximated"
-
-    def today(self) -> date:
-        """The day ranges end at."""
-        return datetime.now(UTC).date()
 
     def recency_params(self, query: SearchQuery) -> Expressed:
         """Day, week and month have a code; a year is a range of days."""

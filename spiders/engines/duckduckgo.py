@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,7 +17,7 @@ from websearch.fetching.walls import Wall
 from websearch.model import InvalidInput, Outcome, SearchQuery, SearchResponse, SearchResult
 from websearch.providers.serp import Expressed, Layout, Panels, Param, SerpProvider
 from websearch.results import sanity
-from websearch.results.page import Page, first
+from websearch.results.page import Page, first, form_fields, markup_text
 from websearch.results.text import element_text
 from websearch.results.urls import Redirect, query_param
 
@@ -150,10 +150,6 @@ class DuckDuckGoSpider(SerpProvider):
         super().check(query)
         _ = self.frontend
 
-    def today(self) -> date:
-        """The day an open range ends with."""
-        return datetime.now(UTC).date()
-
     def request(self, query: SearchQuery, page: int) -> Request:
         """The search form of the chosen frontend; only good for page 1 (BC078)."""
         return self._ask(query, page, self.frontend)
@@ -161,7 +157,7 @@ class DuckDuckGoSpider(SerpProvider):
     def next_request(self, response: Response, query: SearchQuery, page: int) -> Request | None:
         """The page's own "next" form, its fields verbatim (BC075), sent to the frontend the page came from."""
         here = _offset(_sent(response.request).get("s", "")) if response.request else 0
-        forms = [(form, _fields(form)) for form in self.page(response).css("form[action]")]
+        forms = [(form, form_fields(form)) for form in self.page(response).css("form[action]")]
         # "Previous" is a form of the same kind: it leads to a smaller offset.
         ahead = [(form, fields) for form, fields in forms if _offset(fields.get("s", "")) > here]
         if not ahead:
@@ -240,19 +236,12 @@ class DuckDuckGoSpider(SerpProvider):
         rows: dict[str, SearchResult] = {}
         for item in _script_items(page):
             url = self.link(str(item.get("c") or item.get("u") or ""), page)
-            title = _markup_text(item.get("t"))
+            title = markup_text(item.get("t"))
             if url and title and title not in _SCRIPT_NOTHING:
-                row = SearchResult(rank=0, title=title, url=url, snippet=_markup_text(item.get("a")))
+                row = SearchResult(rank=0, title=title, url=url, snippet=markup_text(item.get("a")))
                 row.age = str(item.get("e") or "") or None
                 rows.setdefault(url, row)
         return list(rows.values())
-
-    def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
-        super()._read_rows(page, found, now)
-        if not found.results and (rows := self.data_rows(page)):
-            found.results = rows
-            found.extra["layout"] = "data"
-            self._read_dates(found, page, now)
 
     def says_nothing(self, page: Page) -> bool:
         """The marker; on the lite page, which is English only, a sentence in a cell; in the script a row of that name
@@ -287,10 +276,6 @@ def _region(query: SearchQuery) -> tuple[str, bool] | None:
             return region, True
     first_of = next((region for locale, region in _LOCALES.items() if locale.startswith(f"{country}-")), None)
     return (first_of, not own) if first_of else None
-
-
-def _fields(form: HtmlElement) -> dict[str, str]:
-    return {str(node.get("name")): node.get("value") or "" for node in form.iter("input") if node.get("name")}
 
 
 def _sent(request: Request) -> dict[str, str]:
@@ -334,7 +319,3 @@ def _script_items(page: Page) -> list[dict[str, Any]]:
         return []
     items = data.get("results") if isinstance(data, dict) else data
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-
-
-def _markup_text(markup: object) -> str:
-    return element_text(Page.of(markup).root) if isinstance(markup, str) else ""

@@ -78,7 +78,7 @@ class EcosiaSpider(SerpProvider):
     echo = "input[name='q']"
     signature = (
         "[data-test-id='mainline'], [data-test-id='main-header-search-form'], [data-test-id='web-no-results'],"
-        "body.js-serp, .mainline-results"
+        "body.js-serp, .js-result"
     )
     nothing = "[data-test-id='web-no-results'], [data-test-id='no-results-query'], .mainline .no-results, .empty-result"
     walls = (

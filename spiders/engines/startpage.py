@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from time import monotonic
 from typing import Any, ClassVar, Final
 
-from lxml.html import HtmlElement
 from scrapy.http import Request, Response
 
 from websearch.fetching.walls import Wall
 from websearch.model import Outcome, SearchQuery, SearchResponse, SearchResult
 from websearch.providers.serp import Expressed, Layout, Param, SerpProvider, accept_language
-from websearch.results.page import Page, first
-from websearch.results.text import element_text
+from websearch.results.page import Page, first, form_fields, markup_text
 from websearch.results.urls import Redirect, query_param
 
 SEARCH: Final = "/sp/search"
@@ -134,10 +131,6 @@ class StartpageSpider(SerpProvider):
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
-    def today(self) -> date:
-        """The day recency counts from."""
-        return datetime.now(UTC).date()
-
     def request(self, query: SearchQuery, page: int) -> Request:
         """The search without a form: what is left when the home page gives none."""
         return self.get(
@@ -149,7 +142,7 @@ class StartpageSpider(SerpProvider):
         for form in self.page(response).css("form"):
             button = first(form, f"[name='page'][value='{page}']")
             if button is not None:
-                fields = _fields(form) | {"page": str(page)}
+                fields = form_fields(form) | {"page": str(page)}
                 return self.post(SEARCH, query, page, fields, referer=f"{self.url}/")
         return None
 
@@ -178,7 +171,7 @@ class StartpageSpider(SerpProvider):
         except Exception:  # noqa: BLE001 - the search goes on without a form
             return None
         for form in self.page(response).css(f"form[action$='{SEARCH}']"):
-            fields = _fields(form)
+            fields = form_fields(form)
             if fields.get("sc"):
                 return Form(fields, monotonic())
         return None
@@ -224,19 +217,12 @@ class StartpageSpider(SerpProvider):
         rows: dict[str, SearchResult] = {}
         for item in (item for block in _blocks(page) if _kind(block).startswith("web-") for item in _items(block)):
             url = self.link(str(item.get("clickUrl") or item.get("url") or ""), page)
-            title = _markup_text(item.get("title"))
+            title = markup_text(item.get("title"))
             if url and title:
-                row = SearchResult(rank=0, title=title, url=url, snippet=_markup_text(item.get("description")))
-                row.site_name = _markup_text(item.get("siteTitleData")) or None
+                row = SearchResult(rank=0, title=title, url=url, snippet=markup_text(item.get("description")))
+                row.site_name = markup_text(item.get("siteTitleData")) or None
                 rows.setdefault(url, row)
         return list(rows.values())
-
-    def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
-        super()._read_rows(page, found, now)
-        if not found.results and (rows := self.data_rows(page)):
-            found.results = rows
-            found.extra["layout"] = "data"
-            self._read_dates(found, page, now)
 
     def says_nothing(self, page: Page) -> bool:
         """The notice, as an element or in the JSON of newer pages (its name is there also where a tool has rewritten
@@ -247,12 +233,8 @@ class StartpageSpider(SerpProvider):
         """What the JSON says beside the rows: the spelling Google suggests."""
         for block in _blocks(page):
             if _kind(block).startswith("spellsuggest"):
-                suggested = next((_markup_text(item.get("query")) for item in _items(block)), "")
+                suggested = next((markup_text(item.get("query")) for item in _items(block)), "")
                 response.extra.update({"correction": suggested} if suggested else {})
-
-
-def _fields(form: HtmlElement) -> dict[str, str]:
-    return {str(node.get("name")): node.get("value") or "" for node in form.iter("input") if node.get("name")}
 
 
 def _blocks(page: Page) -> list[dict[str, Any]]:
@@ -275,7 +257,3 @@ def _kind(block: dict[str, Any]) -> str:
 def _items(block: dict[str, Any]) -> list[dict[str, Any]]:
     items = block.get("results")
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-
-
-def _markup_text(markup: object) -> str:
-    return element_text(Page.of(markup).root) if isinstance(markup, str) else ""

@@ -54,11 +54,12 @@ class YahooSpider(SerpProvider):
         Layout(
             "algo",
             rows=".algo, .algo-sr",
-            link="a[href]:has(h3), h3 a[href], .compTitle a[href]",  # around the heading (2026), in it (2015 to 2025)
+            # The link lies around the heading (2026) or in it (2015 to 2025).
+            link="a[data-matarget='algo'], a[href]:has(h3), h3 a[href], .compTitle a[href]",
             title="h3",
             snippet=".compText.aAbs, .compText:not(:has(p > a:only-child)), :scope > div > p",
             site_name=".compTitle a > div span > span:first-child",
-            sitelinks=".compList li a[href], .sitelinks a[href]",
+            sitelinks="a[data-matarget='algo-ql'], .compList li a[href], .sitelinks a[href]",
             skip="#right, .bingrelqa",
             drop="a > span.p-abs, a > span.d-ib, a > span:has(> .p-crumb)",  # the display URL in the heading
         ),

@@ -14,7 +14,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.lab", description=__doc__)
     parser.add_argument("--delay", type=float, default=0.0, metavar="S", help="seconds before every answer")
     parser.add_argument("--hang", default="", metavar="A,B", help="engines that never answer")
-    parser.add_argument("--wall", action="append", default=[], metavar="ENGINE=WALL", help="cookie, altcha, consent, captcha or block")
+    parser.add_argument(
+        "--wall", action="append", default=[], metavar="ENGINE=WALL", help="cookie, altcha, consent, captcha or block"
+    )
     options = parser.parse_args()
     walls = dict(wall.split("=", 1) for wall in options.wall)
     hanging = set(ENGINES) if options.hang == "all" else set(options.hang.split(","))

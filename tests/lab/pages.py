@@ -83,4 +83,6 @@ def captcha_wall() -> str:
 
 def block() -> str:
     """A plain refusal."""
-    return _document("403 - Forbidden", "<h1>403 - Forbidden</h1><p>Sorry, your network appears to be sending automated queries.</p>")
+    return _document(
+        "403 - Forbidden", "<h1>403 - Forbidden</h1><p>Sorry, your network appears to be sending automated queries.</p>"
+    )

@@ -208,9 +208,11 @@ def _startpage(engine: Engine, seen: Seen) -> web.Response:
             token = secrets.token_hex(6)
             engine.tokens.add(token)
             return engine.home(pages.startpage_form(token))
-        case "POST", "/sp/search" if seen.form.get("sc") not in engine.tokens and not _number(seen.form.get("page")) > 1:
+        case "POST", "/sp/search" if (
+            seen.form.get("sc") not in engine.tokens and not _number(seen.form.get("page")) > 1
+        ):
             return web.Response(status=302, headers={"Location": "/sp/captcha"})
-        case ("POST" | "GET"), "/sp/search":
+        case (("POST" | "GET"), "/sp/search"):
             values = seen.form or seen.query
             return engine.page(values.get("query"), max(1, _number(values.get("page"))))
         case _, "/sp/captcha":

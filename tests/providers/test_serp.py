@@ -42,16 +42,16 @@ class Toy(SerpProvider):
 
 
 def row(number: int, text: str = "alpha beta") -> str:
-    return (
-        f'<li class="row"><h2><a href="https://site{number}.example/p{number}">Title {number}</a></h2><p class="s">{text} {number}</p></li>'
-    )
+    return f'<li class="row"><h2><a href="https://site{number}.example/p{number}">Title {number}</a></h2><p class="s">{text} {number}</p></li>'
 
 
 def page(*rows: str, extra: str = "") -> bytes:
     return f"<html><body><ul>{''.join(rows)}</ul>{extra}</body></html>".encode()
 
 
-def respond(body: bytes = b"x", status: int = 200, url: str = "https://toy.example/search?q=x", **headers: str) -> HtmlResponse:
+def respond(
+    body: bytes = b"x", status: int = 200, url: str = "https://toy.example/search?q=x", **headers: str
+) -> HtmlResponse:
     return HtmlResponse(url, status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
 
@@ -153,7 +153,10 @@ def test_why_there_are_no_rows(response: Response, outcome: Outcome, exit_code: 
 
 def test_a_result_that_talks_about_captchas_is_a_result() -> None:
     talk = row(1, "alpha: how to get past the captcha, unusual traffic and cf-turnstile")
-    assert parse(respond(page(talk, extra='<script src="https://challenges.cloudflare.com/x.js"></script>'))).outcome is Outcome.OK
+    assert (
+        parse(respond(page(talk, extra='<script src="https://challenges.cloudflare.com/x.js"></script>'))).outcome
+        is Outcome.OK
+    )
 
 
 def test_a_no_results_page_that_repeats_a_query_about_walls_is_empty() -> None:
@@ -186,8 +189,13 @@ def test_the_fallback_reads_an_unknown_layout_and_says_so() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "<nav>" + "".join(f'<h3><a href="https://s{n}.example">A heading long enough</a></h3>' for n in range(9)) + "</nav>",
-        "".join(f'<p><h3><a href="https://one.example/{n}">A heading long enough</a></h3>{"text " * 20}</p>' for n in range(9)),
+        "<nav>"
+        + "".join(f'<h3><a href="https://s{n}.example">A heading long enough</a></h3>' for n in range(9))
+        + "</nav>",
+        "".join(
+            f'<p><h3><a href="https://one.example/{n}">A heading long enough</a></h3>{"text " * 20}</p>'
+            for n in range(9)
+        ),
         "".join(f'<div><h3><a href="https://s{n}.example">A heading long enough</a></h3></div>' for n in range(9)),
         "".join(f'<div><a href="https://s{n}.example">no heading</a> {"text " * 20}</div>' for n in range(9)),
     ],
@@ -379,7 +387,9 @@ async def started(toy: Toy) -> list[Any]:
 @deferred_f_from_coro_f
 async def test_one_response_for_each_query_also_for_the_bad_ones(tmp_path: Any) -> None:
     path = tmp_path / "queries.txt"
-    path.write_text('alpha\n\nbeta\u2028gamma\n{"query": "delta", "recency": "never"}\n{"query": "x", "limit": 1}\n', "utf-8")
+    path.write_text(
+        'alpha\n\nbeta\u2028gamma\n{"query": "delta", "recency": "never"}\n{"query": "x", "limit": 1}\n', "utf-8"
+    )
     items = await started(spider(paged({1: page(row(1), row(2))}), queries=str(path), concurrency="2"))
     outcomes = sorted((item.query.text, item.outcome.value) for item in items)
     assert [text for text, _ in outcomes] == ["alpha", "beta\u2028gamma", "x", '{"query": "delta", "recency": "never"}']

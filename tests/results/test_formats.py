@@ -26,7 +26,10 @@ def row(**fields: object) -> SearchResult:
 
 def test_text_of_sources_alone() -> None:
     rows = (row(snippet="s"), row(rank=2, title="U", url="https://b.example", age="Nov 17", published="2026-11-17"))
-    assert as_text(response(*rows), now=NOW) == "[1] T\n    https://a.example/\n    s\n[2] U (3d ago)\n    https://b.example"
+    assert (
+        as_text(response(*rows), now=NOW)
+        == "[1] T\n    https://a.example/\n    s\n[2] U (3d ago)\n    https://b.example"
+    )
 
 
 def test_text_with_everything() -> None:
@@ -90,7 +93,11 @@ def test_csv_cells_cannot_run_and_a_failure_is_a_row() -> None:
     assert cells[COLUMNS.index("snippet")] == "'@x"
     failed = SearchResponse.failure("bing", SearchQuery(text="q"), Outcome.BLOCKED, "Bing: refused")
     (cells,) = csv_rows(failed)
-    assert (cells[COLUMNS.index("outcome")], cells[COLUMNS.index("error")], cells[COLUMNS.index("rank")]) == ("blocked", "Bing: refused", "")
+    assert (cells[COLUMNS.index("outcome")], cells[COLUMNS.index("error")], cells[COLUMNS.index("rank")]) == (
+        "blocked",
+        "Bing: refused",
+        "",
+    )
 
 
 def test_page_text_cannot_break_out() -> None:

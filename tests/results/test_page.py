@@ -33,7 +33,10 @@ def test_literals(selector: str, names: tuple[str, ...]) -> None:
     assert literals(selector) == names
 
 
-@pytest.mark.parametrize("selector", [".a", "#b", "p.a, #b", "[data-c='d e']", "p:not(.zzz)", ".zzz", ".zzz, p", "a[href^=http]", "[class~=a]"])
+@pytest.mark.parametrize(
+    "selector",
+    [".a", "#b", "p.a, #b", "[data-c='d e']", "p:not(.zzz)", ".zzz", ".zzz, p", "a[href^=http]", "[class~=a]"],
+)
 def test_css_finds_what_a_plain_selection_finds(selector: str) -> None:
     page = Page.of("<p class='x a'>1</p><p id=b data-c='d e'>2<a href=http://x>3</a></p>")
     assert page.css(selector) == select(page.root, selector)
@@ -46,7 +49,9 @@ def test_first_prefers_by_the_order_of_the_list() -> None:
     assert found.get("class") == "new"
 
 
-@pytest.mark.parametrize("body", [b"", b" ", b"\0", b"\xff\xfe", b"<?xml version='1.0' encoding='utf-16'?><a/>", b"<!-- ", b"plain"])
+@pytest.mark.parametrize(
+    "body", [b"", b" ", b"\0", b"\xff\xfe", b"<?xml version='1.0' encoding='utf-16'?><a/>", b"<!-- ", b"plain"]
+)
 def test_any_body_is_a_page(body: bytes) -> None:
     page = Page.read(body)
     assert page.css("nothing.here") == []

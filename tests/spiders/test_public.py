@@ -23,7 +23,9 @@ NO_BROWSER = BrowserConfig(enabled=False)
 async def ask(world: Lab, state: Path, **fields: Any) -> SearchResponse:
     """One aggregate search in a session of its own; fields of Config and of the search may be mixed."""
     names = ("public", "browser", "cooldown", "proxy", "timeout")
-    config = world.config(state, **{"browser": NO_BROWSER} | {name: fields.pop(name) for name in names if name in fields})
+    config = world.config(
+        state, **{"browser": NO_BROWSER} | {name: fields.pop(name) for name in names if name in fields}
+    )
     session = Session(config)
     try:
         return await session.asearch(fields.pop("text", QUERY), provider="public", **fields)
@@ -90,7 +92,9 @@ async def test_all_failed_is_a_failure_with_every_reason(world: Lab, tmp_path: P
 
 
 @deferred_f_from_coro_f
-async def test_a_straggler_is_cancelled_at_the_soft_deadline(world: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_straggler_is_cancelled_at_the_soft_deadline(
+    world: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     world.engines["bing"].fault = Fault(hang=True)
     started = time.monotonic()
     response = await ask(world, tmp_path, public=PublicConfig(soft_deadline=0.6, hard_deadline=5))
@@ -110,7 +114,9 @@ async def test_beyond_the_soft_deadline_the_first_success_counts(world: Lab, tmp
 
 
 @deferred_f_from_coro_f
-async def test_all_hanging_ends_at_the_hard_deadline(world: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_all_hanging_ends_at_the_hard_deadline(
+    world: Lab, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for name in ENGINES:
         world.engines[name].fault = Fault(hang=True)
     started = time.monotonic()
@@ -185,7 +191,10 @@ async def test_resting_engines_are_asked_only_when_nobody_else_answers(world: La
 @deferred_f_from_coro_f
 async def test_filters_of_the_aggregate(world: Lab, tmp_path: Path) -> None:
     response = await ask(world, tmp_path, recency="week", engines="mojeek,ecosia")
-    assert {engine.name: engine.filters["recency"] for engine in response.engines} == {"mojeek": "applied", "ecosia": "ignored"}
+    assert {engine.name: engine.filters["recency"] for engine in response.engines} == {
+        "mojeek": "applied",
+        "ecosia": "ignored",
+    }
     assert response.filters == {"recency": "approximated"}
 
 
@@ -194,8 +203,6 @@ async def test_raw_keeps_what_each_engine_said(world: Lab, tmp_path: Path) -> No
     response = await ask(world, tmp_path, raw="1", engines="mojeek,bing")
     assert [part["provider"] for part in response.raw] == ["mojeek", "bing"]
     assert len(response.raw[0]["results"]) == 10
-
-
 
 
 @deferred_f_from_coro_f

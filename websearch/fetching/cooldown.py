@@ -1,26 +1,26 @@
 """A refused provider rests. Kept on disk, so that the next process does not insist where this one was turned away.
 
 The rest is per (provider, route): 60 s, doubled at each refusal after the last rest was over, at most 10 min; refusals
-*during* a
-rest (searches that were already under way) do not lengthen it; a success clears it. All numbers are configuration.
+*during* a rest (searches that were already under way) do not lengthen it; a success clears it. All numbers are
+configuration.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import math
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from websearch.config import Config
+from websearch.fetching.statefile import StateFile
 from websearch.model import Outcome, SearchResponse
+
+#: Seconds after its end for which a rest is remembered, so that the next refusal doubles it.
+MEMORY: Final = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,8 @@ class Cooldown:
     def __init__(
         self, path: Path | None, *, start: float = 60.0, maximum: float = 600.0, now: Callable[[], float] = time.time
     ) -> None:
-        self.path, self.start, self.maximum, self._now = path, start, maximum, now
+        self.path, self.start, self.maximum, self._now = path, min(start, maximum), maximum, now
+        self._file = StateFile(path) if path else None
 
     @classmethod
     def of(cls, config: Config) -> Cooldown:
@@ -59,40 +60,36 @@ class Cooldown:
 
     def note(self, provider: str, route: str, response: SearchResponse) -> None:
         """Take note of how a search ended: a refusal begins or lengthens a rest, an answer clears it."""
-        if self.path is None:
-            return
         key = f"{provider} {route}"
         if response.outcome.refused:
-            asked = response.error.retry_after if response.error else None
             with self._changing() as book:
-                book[key] = self._refused(book.get(key), provider, route, response, asked or 0.0)
+                book[key] = self._refused(book.get(key), provider, route, response)
         elif not response.outcome.failed and key in self._read():
             with self._changing() as book:
                 book.pop(key, None)
 
-    def _refused(self, last: Rest | None, provider: str, route: str, response: SearchResponse, asked: float) -> Rest:
+    def _refused(self, last: Rest | None, provider: str, route: str, response: SearchResponse) -> Rest:
         now = self._now()
-        message = response.error.message if response.error else None
-        if last and now < last.until:
-            since, length = last.since, last.length
-        else:
-            since, length = now, min(last.length * 2, self.maximum) if last else self.start
+        asked, message = (response.error.retry_after, response.error.message) if response.error else (None, None)
         # What the provider asked for counts when it is longer, within the limit: a hostile header must not park us for
         # years.
-        until = max(since + length, now + min(asked, self.maximum))
+        wanted = now + min(asked, self.maximum) if asked and asked > 0 else now
+        if last and now < last.until:
+            return replace(last, outcome=response.outcome, until=max(last.until, wanted), message=message)
+        length = min(last.length * 2, self.maximum) if last else self.start
         return Rest(
             provider=provider,
             route=route,
             outcome=response.outcome,
-            since=since,
-            until=until,
+            since=now,
+            until=max(now + length, wanted),
             length=length,
             message=message,
         )
 
     def resting(self, provider: str, route: str) -> Rest | None:
         """The rest this provider is in right now, or None."""
-        rest = self._read().get(f"{provider} {route}") if self.path else None
+        rest = self._read().get(f"{provider} {route}")
         return rest if rest and rest.until > self._now() else None
 
     def remaining(self, rest: Rest) -> int:
@@ -105,7 +102,7 @@ class Cooldown:
 
     def clear(self, provider: str | None = None) -> int:
         """Forget the rests of one provider, or all of them. Returns how many there were."""
-        if self.path is None or not self.path.exists():
+        if not self._read():
             return 0
         with self._changing() as book:
             gone = [key for key, rest in book.items() if provider in (None, rest.provider)]
@@ -114,46 +111,37 @@ class Cooldown:
         return len(gone)
 
     def _read(self) -> dict[str, Rest]:
-        try:
-            stored = json.loads(self.path.read_text(encoding="utf-8")) if self.path else {}
-        except (OSError, ValueError):
-            return {}
-        book = {}
-        for key, values in stored.items() if isinstance(stored, dict) else ():
-            with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
-                book[key] = _rest(values)
-        return book
+        return self._rests(self._file.read()) if self._file else {}
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, Rest]]:
-        """Read, let the caller change, write back, with other processes locked out. A full or read-only disk costs the
-        memory of the cooldown, never the search."""
-        assert self.path is not None
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError:
+        """The book, to be changed and written back, with other processes locked out."""
+        if self._file is None:
             yield {}
             return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            book = self._read()
+        with self._file.changing() as stored:
+            book = self._rests(stored)
             yield book
-            kept = {key: rest for key, rest in book.items() if rest.until + self.maximum > self._now()}
-            with contextlib.suppress(OSError):
-                self._write({key: asdict(rest) for key, rest in kept.items()})
-        finally:
-            os.close(lock)
+            stored.clear()
+            stored.update({key: asdict(rest) for key, rest in book.items()})
 
-    def _write(self, book: dict[str, Any]) -> None:
-        assert self.path is not None
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".cooldown-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(book, file, indent=1)
-        Path(name).replace(self.path)
+    def _rests(self, stored: dict[str, Any]) -> dict[str, Rest]:
+        """The rests in a stored book, without those that are damaged or forgotten. One that ends later than a rest that
+        begins now could was written by a clock that was wrong (or under a longer limit), and must not park a provider."""
+        now, book = self._now(), {}
+        for key, values in stored.items():
+            with contextlib.suppress(TypeError, ValueError, KeyError, OverflowError):
+                rest = _rest(values)
+                if now - MEMORY < rest.until <= now + self.maximum + 1:
+                    book[key] = rest
+        return book
 
 
-def _rest(values: Any) -> Rest:
+def _rest(values: dict[str, Any]) -> Rest:
     known = {f.name: values[f.name] for f in fields(Rest)}
     numbers = {name: float(known[name]) for name in ("since", "until", "length")}
-    return Rest(**(known | numbers | {"outcome": Outcome(known["outcome"])}))
+    if not all(map(math.isfinite, numbers.values())) or numbers["length"] < 0:
+        raise ValueError("not a time")
+    texts: dict[str, str | None] = {name: str(known[name]) for name in ("provider", "route")}
+    texts["message"] = str(known["message"] or "") or None
+    return Rest(**(known | numbers | texts | {"outcome": Outcome(known["outcome"])}))

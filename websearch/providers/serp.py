@@ -163,6 +163,15 @@ class SerpProvider(Provider):
     def enrich(self, page: Page, response: SearchResponse) -> None:
         """Read what the selectors cannot say from a page that gave results."""
 
+    def data_rows(self, page: Page) -> list[SearchResult]:
+        """Rows in the page's own data instead of its elements; asked when no layout gave any."""
+        del page
+        return []
+
+    def today(self) -> date:
+        """The day that open ranges end with and recency counts from."""
+        return datetime.now(UTC).date()
+
     def row(self, element: HtmlElement, layout: Layout, page: Page) -> SearchResult | None:
         """Read one row; None when it is no result (no title, a link of the engine's own, an ad)."""
         link = first(element, layout.link)
@@ -431,7 +440,11 @@ class SerpProvider(Provider):
             filters=self.filters(query).states,
         )
         if response.status < 300:
-            self._read_rows(page, found, page_time(response))
+            now = page_time(response)
+            self._read_rows(page, found, now)
+            if not found.results and (rows := self.data_rows(page)):
+                found.results, found.extra["layout"] = rows, "data"
+                self._read_dates(found, page, now)
         if not found.results:
             refusal = self._refusal(page, response, query)
             if refusal is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import lxml.html
 from lxml import etree
@@ -75,6 +75,16 @@ def literals(selector: str) -> tuple[str, ...]:
     return tuple(name or value for name, value in _LITERAL.findall(selector))
 
 
+def form_fields(form: HtmlElement) -> dict[str, str]:
+    """The named inputs of a form with their values, in order, as the page holds them."""
+    return {str(node.get("name")): node.get("value") or "" for node in form.iter("input") if node.get("name")}
+
+
+def markup_text(markup: object) -> str:
+    """The text of a piece of markup, as the data behind a page holds it; empty for what is no text."""
+    return element_text(Page.of(markup).root) if isinstance(markup, str) else ""
+
+
 def has_ancestor(node: HtmlElement, elements: set[HtmlElement]) -> bool:
     """True when `node` or anything above it is one of `elements`."""
     return node in elements or any(ancestor in elements for ancestor in node.iterancestors())
@@ -88,6 +98,7 @@ class Page:
     status: int
     html: str
     root: HtmlElement
+    _visible: str | None = field(default=None, repr=False)
 
     @classmethod
     def read(cls, body: bytes, *, url: str = "", status: int = 200, content_type: str | None = None) -> Page:
@@ -128,4 +139,6 @@ class Page:
 
     def shows(self, pattern: str) -> bool:
         """True when the visible text (scripts and styles left out) matches the pattern, case-insensitive."""
-        return re.search(pattern, element_text(self.root), re.IGNORECASE) is not None
+        if self._visible is None:
+            self._visible = element_text(self.root)
+        return re.search(pattern, self._visible, re.IGNORECASE) is not None

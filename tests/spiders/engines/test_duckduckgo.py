@@ -186,7 +186,7 @@ def test_a_good_answer_is_one_request() -> None:
 
 def test_the_lite_page_is_tried_before_the_browser() -> None:
     web = Web(lambda request: page("lite-en") if "/lite/" in request.url else (page("challenge-html"), 202))
-    got = web.search(DuckDuckGoSpider(), SearchQuery(text="coffee bloom time"))
+    got = web.search(DuckDuckGoSpider(), SearchQuery(text="coffee bloom time", limit=6))
     assert (got.outcome, len(got.results), got.extra["layout"]) == (Outcome.OK, 6, "lite")
     assert web.urls == [HTML, LITE]
     assert [(attempt.outcome, attempt.status) for attempt in got.attempts] == [("challenge", 202), ("ok", 200)]
