@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -70,7 +70,7 @@ class Searcher:
     def __init__(self, config: Config) -> None:
         self.session = Session(config)
 
-    async def __aenter__(self) -> Searcher:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

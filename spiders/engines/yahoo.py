@@ -29,7 +29,7 @@ _LANGUAGES = frozenset(
 #: What stands in place of the rows where the element that says so is missing; the page is short then.
 _NOTHING = (
     r"\bdid not find (?:any )?results\b|\bkeine (?:\w+ ){0,2}(?:ergebnisse|treffer)\b|\b(?:aucun|de) résultats?\b"
-    r"|\b(?:nessun|alcun|trovato) (?:\w+ )?risultat[oi]\b|\b(?:no|não)\b.{0,30}\bresultados\b|\bgeen (?:\w+ )?resultaten\b"
+    r"|\b(?:non|nessun|alcun)\b.{0,30}\brisultat[oi]\b|\b(?:no|não)\b.{0,30}\bresultados\b|\bgeen (?:\w+ )?resultaten\b"
 )
 
 

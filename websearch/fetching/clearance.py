@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from websearch.config import Config
@@ -22,6 +22,16 @@ from websearch.fetching.statefile import StateFile
 #: Seconds a clearance is kept at most, and a cookie without an end of its own (it would end with the browser).
 MAX_AGE: Final = 24 * 3600.0
 SESSION_AGE: Final = 3600.0
+
+#: The key of a request's meta that holds the Cleared it was given.
+CLEARED: Final = "websearch_clearance"
+
+
+class Cleared(NamedTuple):
+    """Which clearance a request carries, and the names of the cookies that are the clearance's."""
+
+    id: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ Target = Callable[[SplitResult], str | None]
 _AROUND: Final = "".join(map(chr, range(0x21)))  # control characters and the space: browsers drop them at both ends
 _INSIDE: Final = str.maketrans("", "", "\t\r\n")  # and these anywhere
 _WEB: Final = re.compile(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
-_PLAIN: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*")  # most hosts: nothing to check and nothing to fold
+_PLAIN: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")  # most hosts: nothing to check and nothing to fold
 _NO_AUTHORITY: Final = re.compile(r'[\s\x00-\x1f\x7f<>^|"\\]')
 
 
@@ -45,12 +45,12 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _is_authority(text: str) -> bool:
-    # `https://a.example › docs` is no address, and of `http://a\\@b` no two readers name the same host.
+    # `https://a.example › docs` is no address, and of `http://a\@b` no two readers name the same host.
     if _NO_AUTHORITY.search(text):
         return False
     try:
         parts = urlsplit(f"//{text}")
-        return bool(parts.hostname) and (parts.port or 0) >= 0  # a port that is none raises
+        return bool((parts.hostname or "").strip(".")) and (parts.port or 0) >= 0  # a port that is none raises
     except ValueError:
         return False
 
@@ -95,7 +95,7 @@ def on_host(url: str, suffixes: Iterable[str]) -> bool:
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _BASE: Final = re.compile(r"(https?:)(//[^/?#]+)([^?#]*)([^#]*)", re.IGNORECASE)
-_DOTS: Final = re.compile(r"(\.\.?)(?:/|(?=[?#])|\Z)")
+_DOTS: Final = re.compile(r"(?:\.\.?/)*(?:\.\.?(?=[?#]|\Z))?")
 
 
 def resolve(href: str, page_url: str) -> str | None:
@@ -124,12 +124,11 @@ def _from_path(text: str, path: str) -> str:
         return text
     if text.startswith("?"):
         return (path or "/") + text
-    folder = path[: path.rfind("/") + 1] or "/"
-    while dots := _DOTS.match(text):
-        text = text[dots.end() :]
-        if dots[1] == "..":
-            folder = folder[: folder.rfind("/", 0, -1) + 1] or "/"
-    return folder + text
+    dots = _DOTS.match(text)
+    above = dots[0].split("/").count("..") if dots else 0
+    folders = (path or "/").split("/")[:-1]
+    folder = "/".join(folders[: max(1, len(folders) - above)]) + "/"
+    return folder + text[dots.end() if dots else 0 :]
 
 
 # --- unwrapping ------------------------------------------------------------------------------------------------------
@@ -159,9 +158,15 @@ def unwrap(url: str, redirects: Iterable[Redirect], page_url: str = "") -> str |
     if parts is None:
         return url
     for redirect in redirects:
-        if _leads(parts.path, redirect.path) and (_same_place(parts, page_url) or on_host(url, redirect.hosts)):
+        if not _leads(parts.path, redirect.path):
+            continue
+        known = on_host(url, redirect.hosts)
+        if known or _same_place(parts, page_url):
             target = _clean(redirect.target(parts) or "")
-            return target if _split(target) else None
+            if _split(target):
+                return target
+            if known or redirect.path != "/":  # on any host, "every path" tells nothing by itself
+                return None
     return url
 
 
