@@ -67,6 +67,7 @@ class PublicSpider(Provider):
     def _engine(self, name: str) -> SerpProvider:
         spider = provider_class(name).from_crawler(self.crawler)
         assert isinstance(spider, SerpProvider)  # engine_names() lists nothing else
+        spider.max_pages = 1  # breadth instead of depth, and one request each
         return spider
 
     async def _ask(self, engines: list[SerpProvider], query: SearchQuery, start: float) -> dict[str, SearchResponse]:
@@ -74,7 +75,7 @@ class PublicSpider(Provider):
         if not engines:
             return {}
         loop, limits = asyncio.get_running_loop(), self.config.public
-        tasks = {asyncio.create_task(engine.search(_one_page(engine, query))): engine for engine in engines}
+        tasks = {asyncio.create_task(engine.search(_whole_page(engine, query))): engine for engine in engines}
         try:
             done, pending = await asyncio.wait(tasks, timeout=max(0.0, start + limits.soft_deadline - loop.time()))
             while pending and not any(_answered(task.result()) for task in done):
@@ -129,11 +130,11 @@ def _answered(response: SearchResponse) -> bool:
     return not response.outcome.failed
 
 
-def _one_page(engine: SerpProvider, query: SearchQuery) -> SearchQuery:
-    """The aggregate reads one whole page of each engine: breadth instead of depth, one request each. A short list is cut
-    after the merge: an engine's tenth row may be the one that makes agreement."""
-    most = engine.page_limit if engine.asks_count else engine.page_size
-    return replace(query, limit=max(engine.page_size, min(query.limit or 0, most)))
+def _whole_page(engine: SerpProvider, query: SearchQuery) -> SearchQuery:
+    """A short list is cut after the merge: an engine's tenth row may be the one that makes agreement. A long one makes the
+    engines' pages longer where they can be."""
+    longer = engine.asks_count and (query.limit or 0) > engine.page_size
+    return query if longer else replace(query, limit=None)
 
 
 def _report(response: SearchResponse, family: str) -> EngineReport:

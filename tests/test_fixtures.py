@@ -9,8 +9,9 @@ from websearch.fetching.cases import Case, load_cases
 from websearch.providers.registry import engine, engine_names
 
 CASES = list(load_cases(ROOT / "fixtures"))
-#: The states every engine must have a case of.
-STATES = {"results", "empty", "challenge"}
+#: The states every engine must have a case of, and one wall at least (which one it shows differs).
+STATES = {"results", "empty"}
+WALLS = {"challenge", "consent", "blocked"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -23,6 +24,7 @@ def test_case(case: Case) -> None:
 def test_every_engine_has_its_states(name: str) -> None:
     mine = [case for case in CASES if case.engine == name]
     assert {case.kind for case in mine} >= STATES
+    assert {case.kind for case in mine} & WALLS
     assert len({case.language for case in mine if case.kind == "results"}) >= 2
 
 

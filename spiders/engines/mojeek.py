@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from scrapy.http import Request, Response
 
@@ -64,24 +64,29 @@ class MojeekSpider(SerpProvider):
     clicks = ("altcha-widget input[type=checkbox]",)
 
     def request(self, query: SearchQuery, page: int) -> Request:
-        """A GET of the search form, from the home page with the same settings."""
-        filters = self.filters(query).params
-        settings = {"arc": "none", "lang": "en", "lb": "en"} | filters
-        home = {name: settings.pop(name) for name in ("arc", "lang", "lb")}
-        # On page 1 an offset, even of 0, brings the proof of work at once.
-        start = {"s": str(self.offset(query, page) + 1)} if page > 1 else {}
-        params = {"q": query.text, "t": str(self.rows_wanted(query)), **home, **settings, **start}
-        return self.get("/search", query, page, params, referer=f"{self.url}/?{urlencode(home)}")
+        """A GET of the search form. On page 1 an offset, even of 0, would bring the proof of work at once."""
+        return self._ask(query, page, str(self.offset(query, page) + 1) if page > 1 else None)
 
     def next_request(self, response: Response, query: SearchQuery, page: int) -> Request | None:
-        """The next page, unless the page before has a list of pages whose last entry, "next", is no link."""
+        """The offset that the page's "next" link names. As text, the last entry of the list of pages, it ends it."""
         entries = self.page(response).css(".pagination li:last-child")
-        if entries and first(entries[-1], "a[href]") is None:
-            return None
-        return self.request(query, page)
+        if not entries:
+            return self.request(query, page)
+        link = first(entries[-1], "a[href]")
+        asked = (link.get("href") or "").partition("?")[2] if link is not None else ""
+        start = dict(parse_qsl(asked)).get("s", "")
+        return self._ask(query, page, start) if start.isdecimal() else None
+
+    def _ask(self, query: SearchQuery, page: int, start: str | None) -> Request:
+        settings = {"arc": "none", "lang": "en", "lb": "en"} | self.filters(query).params
+        home = urlencode({name: settings[name] for name in ("arc", "lang", "lb")})
+        params = {"q": query.text, "t": str(self.rows_wanted(query)), **settings, **({"s": start} if start else {})}
+        return self.get("/search", query, page, params, referer=f"{self.url}/?{home}")
 
     def region_params(self, query: SearchQuery) -> Expressed:
-        """`arc` is an ISO 3166 country; a region with a language asks for pages in it as well."""
+        """`arc` is an ISO 3166 country; a region with a language asks for pages in it as well. `wt` is the whole world."""
+        if query.country == "wt":
+            return {"arc": "none"}
         country = {"uk": "gb"}.get(query.country or "", query.country or "")
         if len(country) != 2:
             return None

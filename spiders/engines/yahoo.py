@@ -26,6 +26,8 @@ _NAMES = {"us": "", "my": "malaysia."}
 _LANGUAGES = frozenset(
     str.split("ar bg cs da de el en es et fi fr he hr hu it ja ko lt lv nl no pl pt ro ru sk sl sv th tr zh")
 )
+#: The form of the consent page, which may lie on any host of a gateway.
+_CONSENT = "form[action*='collectConsent'], form.consent-form, form input[name='originalDoneUrl']"
 #: What stands in place of the rows where the element that says so is missing; the page is short then.
 _NOTHING = (
     r"\bdid not find (?:any )?results\b|\bkeine (?:\w+ ){0,2}(?:ergebnisse|treffer)\b|\b(?:aucun|de) résultats?\b"
@@ -97,13 +99,13 @@ class YahooSpider(SerpProvider):
         Wall(
             Outcome.CONSENT,
             "Yahoo consent",
-            css="form[action*='collectConsent'], form.consent-form, form input[name='originalDoneUrl']",
+            css=_CONSENT,
         ),
         Wall(Outcome.RATE_LIMITED, "status 999", status=999),
         Wall(Outcome.RATE_LIMITED, "error 999", text=r"\berror 999\b|^(?:edge: )?too many requests\b"),
     )
     echo = "#yschsp, input[name='p']"
-    signature = "body#ysch, #yschsp, form[action*='.yahoo.com/search'], form[action*='collectConsent']"
+    signature = f"body#ysch, #yschsp, form[action*='.yahoo.com/search'], {_CONSENT}"
     clicks = ("form [name='reject'], .reject-all",)
 
     def request(self, query: SearchQuery, page: int) -> Request:

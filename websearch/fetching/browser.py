@@ -27,7 +27,7 @@ import signal
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 from urllib.parse import urlsplit
@@ -613,10 +613,10 @@ class LazyBrowserProvider:
     """`PLAYWRIGHT_BROWSER_PROVIDER`: hands out the process's browser, and starts it, with its driver, when it is first
     asked for one."""
 
-    def __init__(self, config: HandlerConfig) -> None:
+    def __init__(self, config: Any) -> None:
         self.chromium = _Chromium.current(config.launch_options)
         self.chromium.holders.add(self)
-        self.on_retired: Callable[[], None] = lambda: None
+        self.on_retired: Callable[[], object] = lambda: None
         self._lease: _Lease | None = None
 
     async def start(self) -> None:
@@ -625,13 +625,11 @@ class LazyBrowserProvider:
     async def launch_browser(self) -> Browser:
         """The browser, running."""
         await self.chromium.launch()
-        self._lease = _Lease(self.chromium.running)
+        self._lease = _Lease(self.chromium.browser)
         return cast("Browser", self._lease)
 
     async def launch_persistent_context(self, context_kwargs: dict[str, Any]) -> BrowserContext:
-        """Not supported: a visit leaves nothing on disk."""
-        from scrapy.exceptions import NotSupported  # noqa: PLC0415 - see Visit.judge
-
+        """Raises NotSupported: a visit leaves nothing on disk."""
         raise NotSupported(f"no persistent browser context ({', '.join(context_kwargs)})")
 
     async def close(self) -> None:
@@ -672,7 +670,7 @@ class _Lease:
 class _Chromium:
     """One browser process and its driver, for all crawls of an event loop that want the same.
 
-    `retired` browsers take no new visits and end when the running ones are over; a `condemned` one is killed at once.
+    A `retired` one takes no new visits and ends when the running ones are over; a `condemned` one was killed.
     """
 
     _current: ClassVar[dict[tuple[int, str], _Chromium]] = {}
@@ -689,40 +687,39 @@ class _Chromium:
         self._pages = 0
         self._browser: Browser | None = None
         self._driver: Any = None
+        self._driver_pid: int | None = None
         self._launching: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @classmethod
     def current(cls, options: Mapping[str, Any]) -> _Chromium:
         """The browser that takes visits now; not necessarily running yet."""
-        # What Playwright gives is bound to the event loop it was made in.
+        # What Playwright gives is bound to the event loop it was made in (BC137).
         key = (id(asyncio.get_running_loop()), json.dumps(options, sort_keys=True))
-        if key not in cls._current:
-            cls._current[key] = cls(key, options)
-        return cls._current[key]
+        return cls._current.setdefault(key, cls(key, options))
 
     @property
-    def running(self) -> Browser:
-        """The browser; `launch` has to have returned."""
+    def browser(self) -> Browser:
+        """The browser, once `launch` has returned."""
         assert self._browser is not None
         return self._browser
 
     async def launch(self) -> bool:
         """Start the browser, if it is not running. True for the one call that did."""
         first = self._launching is None
-        if self._launching is None:
-            self._launching = asyncio.ensure_future(self._launch())
-        # Others wait for it as well, so a search that is cancelled does not take it along.
+        self._launching = self._launching or asyncio.ensure_future(self._launch())
+        # Others wait for it as well: a search that is cancelled does not take it along.
         await asyncio.shield(self._launching)
         return first
 
     async def _launch(self) -> None:
         from playwright.async_api import async_playwright  # noqa: PLC0415 - on first need
 
+        self._driver = async_playwright()
         async with asyncio.timeout(_LAUNCH):
-            self._driver = async_playwright()
             playwright = await self._driver.start()
             self._browser = await playwright.chromium.launch(**self._options)
+        self._driver_pid = _driver_of(self._mark)
 
     def count_page(self) -> None:
         """Take note of one more page; the one that fills the measure is the last."""
@@ -753,26 +750,24 @@ class _Chromium:
     async def _end(self) -> None:
         if self._launching is None:
             return
-        await asyncio.wait({self._launching}, timeout=_CLOSE)
+        await asyncio.wait({self._launching}, timeout=_LAUNCH)
         family = _family(self._mark)
         if self._browser is not None and not self.condemned:
             await _within(_CLOSE, self._browser.close())
         _kill(_family(self._mark))
-        if not await _within(_CLOSE, self._driver.__aexit__()):
-            _kill(family)
-            await _within(_CLOSE, self._driver.__aexit__())
-        self._launching.cancel()
+        if not await _within(_CLOSE, self._driver.__aexit__()) and self._driver_pid:
+            _kill([self._driver_pid])
         _reap(family)
 
 
-async def _within(seconds: float, work: Any) -> bool:
-    """True when it was done in time, with or without an error."""
+async def _within(seconds: float, work: Awaitable[object]) -> bool:
+    """Wait for something that closes. True when it was done in time, with or without an error."""
     try:
         async with asyncio.timeout(seconds):
             await work
     except TimeoutError:
         return False
-    except Exception as error:  # noqa: BLE001 - the process is ended anyway
+    except Exception as error:  # noqa: BLE001 - it is gone already, or is ended by force
         logger.debug("closing the browser: %s", type(error).__name__)
     return True
 
@@ -783,20 +778,31 @@ def _first_line(error: BaseException) -> str:
     return next((line for line in lines if line), type(error).__name__)[:200]
 
 
-def _family(mark: str) -> list[int]:
-    """The process ids of a browser and everything it started, itself first. Empty where there is no /proc."""
+def _processes(mark: str) -> tuple[dict[int, int], list[int]]:
+    """The parent of every process, and those that were started with `mark`. Empty where there is no /proc."""
     parents: dict[int, int] = {}
-    marked: set[int] = set()
+    marked: list[int] = []
     for entry in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
         with contextlib.suppress(OSError, ValueError, IndexError):
-            pid = int(entry.name)
-            parents[pid] = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+            parents[int(entry.name)] = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
             if mark.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
-                marked.add(pid)
-    family = [pid for pid in sorted(marked) if parents[pid] not in marked]
+                marked.append(int(entry.name))
+    return parents, marked
+
+
+def _family(mark: str) -> list[int]:
+    """The process ids of a browser and of everything it started."""
+    parents, family = _processes(mark)
     for pid in family:  # it grows
         family.extend(child for child, parent in parents.items() if parent == pid and child not in family)
     return family
+
+
+def _driver_of(mark: str) -> int | None:
+    """The process id of the driver that started a browser."""
+    parents, marked = _processes(mark)
+    above = (parents.get(pid, 0) for pid in marked)
+    return next((pid for pid in above if parents.get(pid) == os.getpid()), None)
 
 
 def _kill(pids: Iterable[int]) -> None:
@@ -806,7 +812,7 @@ def _kill(pids: Iterable[int]) -> None:
 
 
 def _reap(pids: Iterable[int]) -> None:
-    """Where we are the first process of a container, what the browser leaves behind falls to us."""
+    """Where we are the first process of a container, what a browser leaves behind falls to us (BC135)."""
     for pid in pids:
         with contextlib.suppress(OSError):
             os.waitpid(pid, os.WNOHANG)

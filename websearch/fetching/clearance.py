@@ -56,11 +56,6 @@ class Cookie:
         # Without a domain it stays with the very host of the request, as it came.
         return cookie | ({"domain": self.domain} if self.domain.startswith(".") else {})
 
-    def for_browser(self) -> dict[str, Any]:
-        """The cookie as Playwright's `add_cookies` takes it."""
-        fields = {"name": self.name, "value": self.value, "domain": self.domain, "path": self.path}
-        return fields | {"secure": self.secure, "expires": int(self.until)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clearance:

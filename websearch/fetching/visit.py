@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -76,11 +75,9 @@ def answered(verdict: SearchResponse) -> bool:
     return verdict.outcome in (Outcome.OK, Outcome.EMPTY) or bool(verdict.results)
 
 
-def visit_request(
-    request: Request, fetch: Fetch, config: Config, *, wall: Outcome, cookies: Iterable[Mapping[str, Any]] = ()
-) -> Request:
+def visit_request(request: Request, fetch: Fetch, config: Config, *, wall: Outcome) -> Request:
     """The request that lets the browser get what `request` did not: a GET of the plan's URL, else the same again, from
-    where it was before it was redirected to the wall. `cookies` are brought along beside those the request carried.
+    where it was before it was redirected to the wall. The cookies it carried go along.
 
     Raises FetchFailed when Chromium cannot use the request's proxy.
     """
@@ -97,7 +94,7 @@ def visit_request(
         user_agent=config.user_agent,
         proxy=browser_proxy(request, wall),
         headers={n: v for n in ("Accept-Language", "Referer", "Content-Type") if (v := _header(request, n))},
-        cookies=[*map(dict, cookies), *sent],
+        cookies=sent,
         own=own,
     )
     meta = {name: value for name, value in request.meta.items() if name not in _NOT_INHERITED}

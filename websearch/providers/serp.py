@@ -108,7 +108,7 @@ class SerpProvider(Provider):
     page_limit: ClassVar[int] = 20  # rows a page can be asked to hold
     asks_count: ClassVar[bool] = False  # the engine has a count parameter, so pages may be longer than `page_size`
     follows_pages: ClassVar[bool] = False  # later pages need what the page before carries (a form, a token)
-    max_pages: ClassVar[int] = 10
+    max_pages = 10  # pages one search may read; an aggregate sets it to 1
     max_query: ClassVar[int | None] = None  # characters
     request_timeout: ClassVar[float] = 10.0
     recency: ClassVar[Param | None] = None
@@ -339,7 +339,8 @@ class SerpProvider(Provider):
 
         What the first pages gave is kept when a later one fails; `attempts` tells what happened to it.
         """
-        limit = clamp(query.limit, self.page_size, self.max_limit)
+        # No limit asked for is one page, as long as the engine makes it.
+        limit = min(max(1, query.limit), self.max_limit) if query.limit else None
         whole: SearchResponse | None = None
         seen: set[str] = set()
         async for parsed in self._pages(query):
@@ -352,11 +353,12 @@ class SerpProvider(Provider):
                 whole.raw = whole.raw + parsed.raw if whole.raw else None
                 whole.extra["pages"] = whole.extra.get("pages", 1) + 1
                 whole.extra["skipped_rows"] = whole.extra.get("skipped_rows", 0) + parsed.extra.get("skipped_rows", 0)
-            if parsed.outcome is not Outcome.OK or not fresh or len(whole.results) >= limit:
+            if parsed.outcome is not Outcome.OK or not fresh or len(whole.results) >= (limit or 0):
                 break
         if whole is None:
             raise RuntimeError("no page was fetched")
-        del whole.results[limit:]
+        if limit:
+            del whole.results[limit:]
         for rank, row in enumerate(whole.results, 1):
             row.rank = rank
         return whole
@@ -528,7 +530,7 @@ class SerpProvider(Provider):
     def _read_dates(self, found: SearchResponse, page: Page, now: datetime) -> None:
         # The page's own language first: it tells 2/8/2020 apart.
         tongues = (page.root.get("lang"), found.query.locale_language)
-        languages = tuple(dict.fromkeys(tongue.split("-")[0].lower() for tongue in tongues if tongue))
+        languages = tuple(dict.fromkeys(tongue.lower() for tongue in tongues if tongue))
         for row in found.results:
             if row.age:
                 row.published = row.published or parse_date(row.age, now, languages)

@@ -77,7 +77,10 @@ _COUNTRY: Final = re.compile(_COUNTRY_NAME + r"\Z")
 
 def _below(name: str, suffixes: Iterable[str]) -> bool:
     for suffix in suffixes:
-        stem, known = (_COUNTRY.sub("", name), suffix[:-2]) if suffix.endswith(".*") else (name, suffix)
+        stem, known = name, suffix
+        if suffix.endswith(".*"):
+            country = _COUNTRY.search(name)
+            stem, known = name[: country.start()] if country else "", suffix[:-2]
         if stem == known or stem.endswith(f".{known}"):
             return True
     return False

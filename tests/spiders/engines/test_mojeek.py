@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from scrapy.http import HtmlResponse
+from websearch.spiders.engines.mojeek import MojeekSpider
 
 from websearch.config import Config, ProviderConfig
 from websearch.fetching.context import fetch_of
 from websearch.model import Outcome, SearchQuery, SearchResponse
-from websearch.spiders.engines.mojeek import MojeekSpider
 
 URL = "https://www.mojeek.com/search?q=x"
 UNKNOWN = SearchQuery.unchecked("")
@@ -100,6 +100,7 @@ def test_count_is_held_to_twenty(limit: int | None, count: int) -> None:
         ({"region": "uk-en"}, "&arc=gb&lang=en&lb=en", {"region": "applied"}),
         ({"region": "ch"}, "&arc=ch&lang=en&lb=en", {"region": "applied"}),
         ({"region": "ch-fr", "language": "it"}, "&arc=ch&lang=en&lb=it", {"region": "applied", "language": "applied"}),
+        ({"region": "wt-wt"}, PLAIN, {"region": "applied"}),
         ({"region": "eur-en"}, PLAIN, {"region": "unsupported"}),
         ({"language": "pt-br"}, "&arc=none&lang=en&lb=pt", {"language": "applied"}),
         ({"language": "fil"}, PLAIN, {"language": "unsupported"}),
@@ -127,18 +128,23 @@ def test_base_url_is_configurable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pagination", "offered"),
+    ("pagination", "start"),
     [
-        ('<li>Prev</li><li><span>1</span></li><li><a href="/search?q=x&amp;s=11">2</a></li><li><a href="/search?q=x&amp;s=11">Next</a></li>', True),
-        ('<li><a href="/search?q=x">Prev</a></li><li><a href="/search?q=x">1</a></li><li><span>2</span></li><li>Next</li>', False),
-        ("", True),
+        ('<ul><li>Prev</li><li><span>1</span></li><li><a href="/search?q=x&amp;s=11">Next</a></li></ul>', "11"),
+        # The page is shorter than it was asked to be: a computed offset would skip rows (BC075).
+        ('<ul><li>Prev</li><li><a href="/search?q=x&amp;t=20&amp;s=16">Next</a></li></ul>', "16"),
+        ('<ul><li><a href="/search?q=x">Prev</a></li><li><span>2</span></li><li>Next</li></ul>', None),
+        ('<ul><li>Prev</li><li><a href="/search?q=x&amp;s=next">Next</a></li></ul>', None),
+        ('<ul><li>Prev</li><li><a href="http://[bad?s=">Next</a></li></ul>', None),
+        (None, "21"),
     ],
-)  # fmt: skip
-def test_paging_ends_where_next_is_no_link(pagination: str, offered: bool) -> None:
-    html = page(f'<div class="results"></div><div class="pagination"><ul>{pagination}</ul></div>')
-    request = MojeekSpider().next_request(response(html), SearchQuery(text="x"), 2)
-    assert (request is not None) == offered
-    assert request is None or request.url.endswith("&s=11")
+)
+def test_paging_follows_the_next_link(pagination: str | None, start: str | None) -> None:
+    html = page(f'<div class="pagination">{pagination}</div>' if pagination else "")
+    request = MojeekSpider().next_request(response(html), SearchQuery(text="rust", limit=20), 2)
+    assert (request.url if request else None) == (
+        f"https://www.mojeek.com/search?q=rust&t=20{PLAIN}&s={start}" if start else None
+    )
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

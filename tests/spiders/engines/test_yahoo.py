@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from scrapy.http import HtmlResponse, Request
+from websearch.spiders.engines.yahoo import YahooSpider
 
 from websearch.config import Config, ProviderConfig
 from websearch.fetching.context import fetch_of
 from websearch.model import Outcome, SearchQuery, SearchResponse
-from websearch.spiders.engines.yahoo import YahooSpider
 
 URL = "https://search.yahoo.com/search?p=x"
 UNKNOWN = SearchQuery.unchecked("")

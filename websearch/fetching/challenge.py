@@ -1,0 +1,141 @@
+"""From a wall to the browser, and back to plain requests with what the browser earned there.
+
+Stands at 560: after decompression and redirects, so that it reads what a page says, and before Retry (550), which would
+insist where a refusal was meant (BC056).
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from scrapy.crawler import Crawler
+from scrapy.http import Request, Response
+
+from websearch.config import Config
+from websearch.fetching.browser import why_not
+from websearch.fetching.clearance import CLEARED, Cleared, Clearance, Clearances
+from websearch.fetching.context import Fetch, fetch_of
+from websearch.fetching.redaction import register_url
+from websearch.fetching.visit import VISIT, Visit, answered, failure, is_playwright, visit_request
+from websearch.model import Outcome, SearchResponse
+
+#: What a browser may pass. Too many requests are too many from a browser as well.
+_PASSABLE = (Outcome.CHALLENGE, Outcome.CONSENT, Outcome.BLOCKED)
+_PASSABLE_EVIDENCE = "soft block"
+
+
+class ChallengeMiddleware:
+    """Moves a request that met a wall to the browser rung, judges what comes back by its content, and lends plain requests
+    the cookies that a visit earned, until they stop working."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.config: Config = crawler.settings["WEBSEARCH"]
+        self.stats = crawler.stats
+        self.clearances = Clearances.of(self.config)
+        self._why_not: tuple[str | None] | None = None
+        for proxy in (self.config.proxy, *(provider.proxy for provider in self.config.providers.values())):
+            register_url(proxy)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build with the configuration of the crawler's settings (`WEBSEARCH`)."""
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Lend a plain request the clearance of its provider and route."""
+        fetch = fetch_of(request)
+        if fetch is not None and fetch.rung == "http":
+            _lend(self.clearances.get(fetch.provider, fetch.route), request, self.clearances.now())
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """A response that answers, or that no browser helps with, passes; a wall becomes a visit of the browser.
+
+        Raises FetchFailed when the browser cannot use the request's proxy.
+        """
+        fetch = fetch_of(request)
+        if fetch is None or fetch.rung not in ("http", "browser"):
+            return response
+        visit = request.meta.get(VISIT)
+        if isinstance(visit, Visit):
+            return self._came_back(fetch, visit, response)
+        verdict = fetch.judged(response)
+        if not _is_wall(verdict):
+            return response
+        self._count("seen")
+        carried = request.meta[CLEARED].id if CLEARED in request.meta else None
+        known = self.clearances.get(fetch.provider, fetch.route)
+        if known is not None and known.id != carried and known.cookies_for(request.url, self.clearances.now()):
+            # Another search has earned it meanwhile; it serves this one too.
+            fetch.log(verdict, response.status)
+            return request.replace(dont_filter=True)
+        if carried:
+            self.clearances.drop(fetch.provider, fetch.route, carried)
+        if fetch.browser is None:
+            return response
+        if hint := self._no_browser():
+            if verdict.error:
+                verdict.error.message += f"; {hint}"
+            return response
+        fetch.log(verdict, response.status)
+        fetch.rung, fetch.verdict = "browser", None
+        return visit_request(request, fetch, self.config, wall=verdict.outcome)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Raises FetchFailed, in one line, for an error of the browser's."""
+        visit = request.meta.get(VISIT)
+        if isinstance(visit, Visit) and is_playwright(exception):
+            raise failure(exception, visit) from None
+
+    def _came_back(self, fetch: Fetch, visit: Visit, response: Response) -> Response:
+        """Judge by what the page shows: a wall that was passed by a script may still have the status of the wall."""
+        verdict = fetch.judged(response)
+        if not answered(verdict) and response.status != 200:
+            copy = response.replace(status=200)
+            before, verdict = fetch.verdict, fetch.judged(copy)
+            if answered(verdict):
+                response = copy
+            else:
+                fetch.verdict = before
+        if not answered(verdict):
+            self._count("failed")
+            return response
+        self._count("passed")
+        self.clearances.keep(fetch.provider, fetch.route, visit.user_agent, visit.earned)
+        return response
+
+    def _no_browser(self) -> str | None:
+        if self._why_not is None:
+            self._why_not = (why_not(self.config),)
+        return self._why_not[0]
+
+    def _count(self, what: str) -> None:
+        if self.stats:
+            self.stats.inc_value(f"websearch/challenge/{what}")
+
+
+def _is_wall(verdict: SearchResponse) -> bool:
+    evidence = verdict.error.evidence if verdict.error else None
+    return verdict.outcome in _PASSABLE or evidence == _PASSABLE_EVIDENCE
+
+
+def _lend(clearance: Clearance | None, request: Request, now: float) -> None:
+    """Give a request the cookies of a clearance and the user agent they are tied to; take back those it had before.
+
+    What the request brings of its own (its filters) comes first. There is a cookie jar for each clearance, so that what
+    stopped working stays behind in its jar.
+    """
+    before = request.meta.pop(CLEARED, None)
+    fitting = clearance.cookies_for(request.url, now) if clearance else []
+    if before is None and not fitting:
+        return
+    given = request.cookies
+    own = given if isinstance(given, list) else [{"name": name, "value": value} for name, value in given.items()]
+    own = [cookie for cookie in own if before is None or cookie["name"] not in before.names]
+    lent = [cookie for cookie in fitting if cookie.name not in {own_cookie["name"] for own_cookie in own}]
+    jar = str(request.meta.get("cookiejar") or "").partition(" #")[0]
+    request.meta["cookiejar"] = jar
+    if clearance and fitting:
+        request.meta["cookiejar"] = f"{jar} #{clearance.id}"
+        request.meta[CLEARED] = Cleared(clearance.id, tuple(cookie.name for cookie in lent))
+        request.headers["User-Agent"] = clearance.user_agent
+    request.cookies = [*own, *(cookie.for_scrapy() for cookie in lent)]

@@ -1,1 +1,0 @@
-from websearch.fetching.cases import *  # noqa
