@@ -6,14 +6,14 @@ insist where a refusal was meant (BC056).
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 
 from websearch.config import Config
 from websearch.fetching.browser import why_not
-from websearch.fetching.clearance import CLEARED, Cleared, Clearance, Clearances
+from websearch.fetching.clearance import CLEARED, Clearance, Clearances, Cleared
 from websearch.fetching.context import Fetch, fetch_of
 from websearch.fetching.redaction import register_url
 from websearch.fetching.visit import VISIT, Visit, answered, failure, is_playwright, visit_request
@@ -128,10 +128,11 @@ def _lend(clearance: Clearance | None, request: Request, now: float) -> None:
     fitting = clearance.cookies_for(request.url, now) if clearance else []
     if before is None and not fitting:
         return
-    given = request.cookies
-    own = given if isinstance(given, list) else [{"name": name, "value": value} for name, value in given.items()]
-    own = [cookie for cookie in own if before is None or cookie["name"] not in before.names]
-    lent = [cookie for cookie in fitting if cookie.name not in {own_cookie["name"] for own_cookie in own}]
+    given: Any = request.cookies
+    given = [{"name": n, "value": v} for n, v in given.items()] if isinstance(given, dict) else given
+    own = [cookie for cookie in given if before is None or cookie["name"] not in before.names]
+    taken = {cookie["name"] for cookie in own}
+    lent = [cookie for cookie in fitting if cookie.name not in taken]
     jar = str(request.meta.get("cookiejar") or "").partition(" #")[0]
     request.meta["cookiejar"] = jar
     if clearance and fitting:

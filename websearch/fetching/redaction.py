@@ -28,31 +28,34 @@ _NOBODY: Final = {4: "192.0.2.1", 6: "2001:db8::1"}
 #: Shorter than this is no secret, but a word that would tear holes in every line.
 _SHORTEST: Final = 4
 
-# The names of parameters and fields whose value is a secret: `api_key`, `apiKey`, `exaApiKey`, `subscription-key`,
-# `access_token`, `client_secret`, `key`; but not `keyword`, `monkey`, `max_tokens`, `tokens_used`.
+# How the name of a secret parameter or field ends: `api_key`, `exaApiKey`, `subscription-key`, `access_token`,
+# `client_secret`; but not `keyword`, `monkey`, `max_tokens`. `key` alone is a word: see where it stands.
 _NAME = (
-    r"(?:[\w.\-]*(?:[_.\-](?:key|KEY|Key)|[a-z0-9]Key|(?i:api[_\-]?key|token|secret|password|passwd|passphrase|signature))"
-    r"|(?i:key|pwd|sig|auth))"
+    r"(?:(?<=[_.\-])(?:key|KEY|Key)|(?<=[a-z0-9])Key"
+    r"|(?i:api[_\-]?key|token|secret|password|passwd|passphrase|signature))"
 )
+_ALONE = r"(?i:key|pwd|sig|auth)"
 _EQUALS = r"(?:=|%3[dD]|%253[dD])"
 _QUERY = r"(?:[?&;]|%3[fF]|%26|%253[fF]|%2526)"
-_QUOTED = r"""b?"(?:\\.|[^"\\])*"|b?'(?:\\.|[^'\\])*'"""
+_QUOTED = r"""(?:b?"(?:\\.|[^"\\])*"|b?'(?:\\.|[^'\\])*')"""
+_LIST = rf"(?:[\[(](?:\s*{_QUOTED},?)*\s*[\])])"
+_UNTIL = r"(?:(?!%26|%2526)[^\s&#\"'<>])+"
 
-#: `?key=…`, also in a URL that is itself a parameter; and `api_key=…` anywhere, but for the bare `key`, which is a word.
-_PARAMETER = re.compile(rf"({_QUERY}{_NAME}{_EQUALS})(?:(?!%26|%2526)[^\s&#\"'<>])+")
-_ASSIGNED = re.compile(rf"(\b(?!(?:key|sig|auth)=){_NAME}=)(?!\*)(?:{_QUOTED}|[^\s&#\"'<>,;)\]}}]+)")
+#: `api_key=…` anywhere, `?key=…` in a URL; also in one that is itself a parameter.
+_PARAMETER = re.compile(rf"((?:{_NAME}|{_QUERY}{_ALONE}){_EQUALS})(?:{_QUOTED}|{_UNTIL})")
 #: `"api_key": "…"`, `'token': b'…'`
-_FIELD = re.compile(rf"""(b?(["']){_NAME}\2\s*:\s*)(?:{_QUOTED})""")
-_HEADER_NAMES = r"(?:(?:proxy-)?authorization|(?:set-)?cookie|[\w\-]*api-?key|[\w\-]*-token|[\w\-]*subscription-key|x-goog-[\w\-]*key)"
-#: A header as it is sent (to the end of its line), and in a dict of headers, where it may be a list.
-_HEADER_LINE = re.compile(rf"(?i)(?<![\w\-\"'])({_HEADER_NAMES}:[ \t]*)(?=\S)[^\r\n]+")
-_HEADER_FIELD = re.compile(
-    rf"(?i)(b?([\"']){_HEADER_NAMES}\2\s*[:,]\s*)(?:\[(?:\s*(?:{_QUOTED})\s*,?)*\s*\]|\((?:\s*(?:{_QUOTED})\s*,?)*\s*\)|{_QUOTED})"
+_FIELD = re.compile(rf"""(["'](?:[\w.\-]{{0,60}}{_NAME}|{_ALONE})["']\s*:\s*){_QUOTED}""")
+_HEADERS = (
+    r"(?:(?:proxy-)?authorization|(?:set-)?cookie"
+    r"|[\w\-]*api-?key|[\w\-]*-token|[\w\-]*subscription-key|x-goog-[\w\-]*key)"
 )
+#: A header as it is sent (to the end of its line), and in a dict of headers, where it may be a list.
+_HEADER_LINE = re.compile(rf"(?i)(?<![\w\-\"'])({_HEADERS}:[ \t]*)(?=\S)[^\r\n]+")
+_HEADER_FIELD = re.compile(rf"(?i)([\"']{_HEADERS}[\"']\s*[:,]\s*)(?:{_LIST}|{_QUOTED})")
 _SCHEME = re.compile(r"(\b(?:[Bb]earer|BEARER|Basic)\s+)(?=\S*[0-9A-Z=_\-])[A-Za-z0-9._~+/=\-]{6,}")
 #: `http://user:password@host`; and `user:password@host:80`, as a proxy may be written.
-_USERINFO = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*(?:://|%3[aA]%2[fF]%2[fF]))(?:(?!%40)[^/\s\"'<>?#])+(@|%40)")
-_BARE_USERINFO = re.compile(r"(?<![\w/@.:%\-])[\w.%+\-]+:[^\s@/:\"'<>]+(@[\w.\-]+:\d{1,5}\b)")
+_USERINFO = re.compile(r"((?<=[a-zA-Z0-9])(?:://|%3[aA]%2[fF]%2[fF]))(?:(?!%40)[^/\s\"'<>?#])+(@|%40)")
+_BARE_USERINFO = re.compile(r"(?<![\w/@.:%+\-])[\w.%+\-]+:[^\s@/:\"'<>]+(@[\w.\-]+:\d{1,5}\b)")
 
 #: One of these is in every line that has something to hide; it is looked for first, since most lines have not.
 _SUSPICIOUS = re.compile(r"(?i)key|token|secret|passw|passphrase|pwd|sig|auth|cookie|bearer|basic|@|%40")
@@ -62,7 +65,6 @@ _RULES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (_HEADER_LINE, rf"\1{MASK}"),
     (_FIELD, rf"\1'{MASK}'"),
     (_PARAMETER, rf"\1{MASK}"),
-    (_ASSIGNED, rf"\1{MASK}"),
     (_SCHEME, rf"\1{MASK}"),
     (_USERINFO, rf"\1{MASK}\2"),
     (_BARE_USERINFO, rf"{MASK}\1"),
