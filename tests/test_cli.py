@@ -90,9 +90,10 @@ def test_check_passes_on_our_cases_and_fails_on_a_changed_one(tmp_path: Path) ->
     target.mkdir(parents=True)
     for name in ("case.toml", "expected.json"):
         (target / name).write_bytes((source / name).read_bytes())
-    (target / "page.html").write_text(
-        (source / "page.html").read_text("utf-8").replace("results-standard", "results-new"), "utf-8"
-    )
+    page = (source / "page.html").read_text("utf-8")
+    title = json.loads((source / "expected.json").read_text("utf-8"))["results"][-1]["title"]
+    assert title in page, title
+    (target / "page.html").write_text(page.replace(title, "Another title"), "utf-8")
     done = run("check", "mojeek", "--fixtures", str(tmp_path))
     assert done.returncode == 5
     assert "FAIL mojeek/results-en" in done.stdout
@@ -165,7 +166,7 @@ def test_replay_answers_without_any_socket() -> None:
 def test_text_goes_to_stdout_and_the_engines_to_stderr(world: Lab, tmp_path: Path) -> None:
     done = run("search", QUERY, "--provider", "public", "--limit", "3", "--explain", env=world.environ(tmp_path))
     assert done.returncode == 0
-    assert done.stdout.startswith("[1] ")
+    assert "[1] " in done.stdout
     assert done.stdout.count("\n    http") == 3
     assert "engines (" in done.stdout
     for name in world.engines:
@@ -251,7 +252,7 @@ def test_scrapy_crawl_writes_feeds(world: Lab, tmp_path: Path) -> None:
     assert len(json.loads(targets[0].read_text("utf-8"))[0]["results"]) == 4
     assert len(json.loads(targets[1].read_text("utf-8"))["results"]) == 4
     assert len(list(csv.DictReader(io.StringIO(targets[2].read_text("utf-8"), newline="")))) == 4
-    assert targets[3].read_text("utf-8").startswith("[1] ")
+    assert "[1] " in targets[3].read_text("utf-8")
 
 
 def test_scrapy_crawl_works_for_every_provider(world: Lab, tmp_path: Path) -> None:

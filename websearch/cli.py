@@ -152,7 +152,7 @@ def _report(response: SearchResponse) -> None:
     if response.engines:
         width = max(len(engine.name) for engine in response.engines)
         for engine in response.engines:
-            told = f" - {engine.message}" if engine.message else ""
+            told = f" - {terminal(engine.message)}" if engine.message else ""
             rung = f" by {engine.rung}" if engine.rung and engine.rung != "http" else ""
             lines.append(
                 f"{engine.name:<{width}}  {engine.outcome.value}, {engine.results} results in {engine.elapsed_ms} ms{rung}{told}"
@@ -160,11 +160,11 @@ def _report(response: SearchResponse) -> None:
     if response.outcome is Outcome.EMPTY:
         lines.append(f"{response.provider}: the provider says there are no results")
     elif response.error and not response.engines:
-        lines.append(f"{response.outcome}: {response.error.message}")
+        lines.append(f"{response.outcome}: {terminal(response.error.message)}")
     elif response.error:
         lines.append(f"{response.outcome}: no engine gave an answer")
     for line in lines:
-        print(terminal(line), file=sys.stderr)
+        print(line, file=sys.stderr)
 
 
 # --- parse, fuse -----------------------------------------------------------------------------------------------------

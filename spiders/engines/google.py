@@ -46,10 +46,14 @@ _NO_MATCH: Final = (
 
 #: Blocks among the rows that are none: answers, questions, carousels, the entity panel.
 _BLOCKS: Final = (
-    "block-component, .g-blk, .xpdopen, .kp-blk:not(.kp-wholepage), .related-question-pair, g-accordion,"
-    " g-accordion-expander, g-scrolling-carousel, g-section-with-header, g-inner-card, g-expandable-container, g-link,"
-    " [data-attrid^='VisualDigest'], [jsname='NRdf4c'], [data-subtree], #rhs, [role='complementary'], #bres .oIk2Cb"
+    "block-component, .xpdopen, .kp-blk:not(.kp-wholepage), .related-question-pair, g-accordion, g-accordion-expander,"
+    " g-scrolling-carousel, g-section-with-header, g-inner-card, g-expandable-container, g-link,"
+    " [data-attrid^='VisualDigest'], [jsname='NRdf4c'], [data-subtree], #rhs, [role='complementary']"
 )
+
+
+#: What a featured snippet may be: a paragraph, a list, a table.
+_SNIPPETS: Final = "[data-attrid^='wa:'], ul, ol, table, ._Tgc"
 
 
 class GoogleSpider(SerpProvider):
@@ -72,7 +76,10 @@ class GoogleSpider(SerpProvider):
         Redirect(("google.*",), "/goto", query_param("url")),
         Redirect(("google.*",), "/interstitial", query_param("url")),
     )
-    ads = "#tads, #tadsb, #bottomads, #tvcap, #atvcap, #mbEnd, [data-text-ad], .uEierd, .commercial-unit-desktop-top"
+    # Ads, and what else holds no rows on any layout.
+    ads = (
+        "#tads, #tadsb, #bottomads, #tvcap, #mbEnd, [data-text-ad], .uEierd, .commercial-unit-desktop-top, " + _BLOCKS
+    )
     # Each but the last two is known by a mark that no other has; those two cast the widest net.
     layouts = (
         Layout(
@@ -89,7 +96,7 @@ class GoogleSpider(SerpProvider):
             title="h3, .vvjwJb",
             snippet="div:not(.MSiauf) > .s3v9rd:not(:has(.s3v9rd)), .s3v9rd",
             sitelinks=".v9i61e .s3v9rd a[href]",
-            skip=f".xpd .xpd, {_BLOCKS}",  # sources of "people also ask"
+            skip=".xpd .xpd",  # sources of "people also ask"
         ),
         Layout(
             "2009",  # with and without script
@@ -97,7 +104,7 @@ class GoogleSpider(SerpProvider):
             link="h3.r a[href]",
             snippet="span.st, .st, .s",
             sitelinks=".osl a[href], .sld h3 a[href], .nrgt h3 a[href], a.sla[href]",
-            skip=_BLOCKS,
+            skip=".g-blk",
             drop="cite, .kv, .f.slp, .osl, .gl, .xsm, div:has(> s), table",
         ),
         Layout(
@@ -108,7 +115,6 @@ class GoogleSpider(SerpProvider):
             snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .ITZIwc, .IsZvec .aCOpRe, span.st, .IsZvec, [data-snf='nke7rc']",
             site_name=".VuuXrf",
             sitelinks="h3 > a[href], .HiHjCd a[href], .St3GK a[href], .osl a[href], .P1usbc a[href]",
-            skip=_BLOCKS,
             drop=".vzmbzf, .TXwUJf, div:has(> s)",
         ),
         Layout(
@@ -119,12 +125,11 @@ class GoogleSpider(SerpProvider):
             snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .yDYNvb, .LZ8hH, .JTuIPc .MUxGbd, [data-snf='nke7rc']",
             site_name=".BTu2cd",
             sitelinks="[jsname='m7irxf'] a[href], .MUxGbd.v0nnCb.lyLwlc a[href]",
-            skip=_BLOCKS,
             drop=".vzmbzf, .TXwUJf, div:has(> s)",
         ),
     )
     panels = Panels(
-        answer=".xpdopen [data-attrid^='wa:'], .xpdopen ul, .xpdopen ol, .xpdopen table, .xpdopen ._Tgc, #cwos, .Z0LcW",
+        answer="#cwos, .Z0LcW",
         related="#bres .oIk2Cb a[href*='/search?'], .gGQDvd a[href], #brs a[href*='/search?'], .HExoMb a[href],"
         " .ouy7Mc a.h9P1Xd",
         correction="a#fprsl, a[href*='spell=1'], a.spell",
@@ -248,10 +253,12 @@ class GoogleSpider(SerpProvider):
 
     def enrich(self, page: Page, response: SearchResponse) -> None:
         """Where the featured snippet comes from, the questions people also ask, and what the language model wrote."""
-        if response.answer:
-            links = page.css(".xpdopen a[href]:has(h3), .xpdopen h3 a[href], .xpdopen .mnr-c a[href]")
-            url = next((url for link in links if (url := self.link(link.get("href"), page))), None)
-            response.extra |= {"answer_url": url} if url else {}
+        for panel in page.css(".xpdopen"):
+            told, source = first(panel, _SNIPPETS), first(panel, "a[href]:has(h3), h3 a[href], .mnr-c a[href]")
+            if told is not None and not response.answer:
+                response.answer = element_text(told) or None
+                if source is not None and (url := self.link(source.get("href"), page)):
+                    response.extra["answer_url"] = url
         asked = [pair.get("data-q") or _button(pair) for pair in page.css(".related-question-pair")]
         asked += [element_text(node) for node in page.css(".C7GS5b")]  # without script
         if questions := list(dict.fromkeys(filter(None, asked))):

@@ -501,9 +501,9 @@ class _Tab:
             await self._click()
 
     async def _as_post(self, route: Any) -> None:
-        """Send the first navigation to the request's URL as the POST it is."""
+        """Send what navigates to the request's URL (a wall reloads it) as the POST it is."""
         with contextlib.suppress(_error()):
-            if self.visit.status is not None or not route.request.is_navigation_request():
+            if not route.request.is_navigation_request():
                 await route.fallback()
                 return
             headers = await route.request.all_headers()

@@ -139,4 +139,5 @@ def _lend(clearance: Clearance | None, request: Request, now: float) -> None:
         request.meta["cookiejar"] = f"{jar} #{clearance.id}"
         request.meta[CLEARED] = Cleared(clearance.id, tuple(cookie.name for cookie in lent))
         request.headers["User-Agent"] = clearance.user_agent
-    request.cookies = [*own, *(cookie.for_scrapy() for cookie in lent)]
+    given = [*own, *(cookie.for_scrapy() for cookie in lent)]
+    request.cookies = given
