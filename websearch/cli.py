@@ -9,7 +9,9 @@ import json
 import logging
 import os
 import platform
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -51,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _make_utf8(sys.stdout)
     _make_utf8(sys.stderr)
     options = _parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)  # a polite end: what runs is cancelled, the browser closed
     try:
         return int(options.run(options))
     except InvalidInput as error:
@@ -61,6 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough (`| head`). Nothing is left to flush into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _make_utf8(stream: IO[str]) -> None:

@@ -174,7 +174,7 @@ async def crawling(config: Config, spider: type[SerpProvider] = WalledSpider) ->
 def config_for(site: Site, state: Path | str = "", **browser: Any) -> Config:
     return Config(
         providers={"walled": ProviderConfig(base_url=site.url)},
-        browser=BrowserConfig(**{"timeout": 10.0} | browser),
+        browser=BrowserConfig(**{"timeout": 10.0, "executable": os.environ.get("XSHELL")} | browser),
         cooldown=CooldownConfig(start=0),
         rate=0,
         state_dir=str(state),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import json
 
 #: The cookie that opens the wall, and where the proof of work of the ALTCHA form goes.
 PASS = "lab_pass"
@@ -71,7 +70,7 @@ def consent_wall(token: str) -> str:
     """A consent dialog; rejecting it lets in."""
     script = f'document.cookie = "{PASS}={token}; path=/"; location.reload();'
     body = f"""<h1>Before you continue</h1><form action="https://consent.google.com/save" method="post">
-<button type="button" id="W0wltc" aria-label="Reject all" name="reject" onclick={json.dumps(script)}>Reject all</button>
+<button type="button" id="W0wltc" aria-label="Reject all" name="reject" onclick="{html.escape(script)}">Reject all</button>
 <button type="button" id="L2AGLb">Accept all</button></form>"""
     return _document("Before you continue", body)
 

@@ -131,6 +131,10 @@ def test_a_redirect_is_told_by_path_alone_on_the_host_of_the_page() -> None:
     assert unwrap(url, [BING]) == url
 
 
+def test_a_redirect_to_nothing_is_dropped_on_the_host_of_the_page_too() -> None:
+    assert unwrap("http://127.0.0.1/url?q=words", [GOOGLE], "http://127.0.0.1/search") is None
+
+
 def test_a_redirect_of_every_path_leaves_the_other_links_of_the_page_alone() -> None:
     assert unwrap("http://127.0.0.1/about", [YAHOO], "http://127.0.0.1/search") == "http://127.0.0.1/about"
     assert unwrap("https://r.search.yahoo.com/about", [YAHOO], "http://127.0.0.1/search") is None
@@ -237,6 +241,8 @@ ANY = st.text(alphabet=st.characters(exclude_categories=())) | ODD
 
 
 @given(ANY, ANY)
+@example("https://e.example/\ud800?\udcff=\ud800#/\udcff", "https://\ud800/")
+@example("https://r.search.yahoo.com/RU=https://\ud800.example/\udcff", "")
 def test_any_text_in_no_exception_out(text: str, other: str) -> None:
     url = resolve(text, other)
     for each in (text, other, url or ""):

@@ -240,6 +240,8 @@ class _Visits:
         clock, ends = asyncio.get_running_loop().time, 0.0
         for tries_left in range(_TRIES - 1, -1, -1):
             generation = await self._open(visit)
+            if not self._wanted(visit):
+                break
             # All tries share the time (starting a browser aside), but a later one gets its chance.
             ends = max(ends or clock() + visit.seconds, clock() + visit.seconds / 2)
             try:
@@ -249,9 +251,9 @@ class _Visits:
                     raise
                 self.count("died")
                 generation.chromium.retire()
-                if not (tries_left and self._wanted()):
+                if not (tries_left and self._wanted(visit)):
                     raise
-        raise AssertionError("unreachable")
+        raise _stopped()
 
     async def _open(self, visit: Visit) -> _Generation:
         """The pair of handler and browser that takes new visits, running."""
@@ -274,16 +276,15 @@ class _Visits:
         self.count("pages")
         task = generation.begin(tab)
         clock = asyncio.get_running_loop().time
+        waiting = {task} | ({tab.visit.waiter} if tab.visit.waiter else set())
         try:
             # A page is left when its time is up. That much later the browser has to be taken for dead.
-            while not task.done() and (left := tab.ends + _GRACE - clock()) > 0:
-                await asyncio.wait({task}, timeout=min(left, 0.25))
-                if not task.done() and not self._wanted():
-                    break
+            while self._wanted(tab.visit) and not task.done() and (left := tab.ends + _GRACE - clock()) > 0:
+                await asyncio.wait(waiting, timeout=min(left, 0.25), return_when=asyncio.FIRST_COMPLETED)
             if task.done() and not task.cancelled():
                 return task.result()
-            if task.cancelled() or not self._wanted():
-                raise FetchFailed(Outcome.CANCELLED, "the crawl is being stopped")
+            if task.cancelled() or not self._wanted(tab.visit):
+                raise _stopped()
             generation.chromium.condemn()
             seconds = tab.visit.seconds + _GRACE
             raise FetchFailed(Outcome.TIMEOUT, f"the browser gave no sign of life in {seconds:g} s", "hang")
@@ -291,8 +292,10 @@ class _Visits:
             if not task.done():
                 generation.abandon(task, tab)
 
-    def _wanted(self) -> bool:
-        return bool(self.crawler.engine and self.crawler.engine.running)
+    def _wanted(self, visit: Visit) -> bool:
+        """False when the crawl is being stopped, or the search was cancelled: Scrapy does not tell a handler."""
+        engine = self.crawler.engine
+        return bool(engine and engine.running) and not (visit.waiter and visit.waiter.done())
 
     def gone(self, generation: _Generation) -> None:
         """Take note that a pair has ended."""
@@ -593,6 +596,10 @@ class _Tab:
         self.request.meta.pop("playwright_page", None)
         self.request.meta.pop("playwright_page_init_callback", None)
         return self._page is None or await _within(_CLOSE, self._page.close())
+
+
+def _stopped() -> FetchFailed:
+    return FetchFailed(Outcome.CANCELLED, "the search was stopped")
 
 
 async def _shut(page: Page) -> None:

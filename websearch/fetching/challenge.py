@@ -6,6 +6,7 @@ insist where a refusal was meant (BC056).
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Self
 
 from scrapy.crawler import Crawler
@@ -41,10 +42,13 @@ class ChallengeMiddleware:
         """Build with the configuration of the crawler's settings (`WEBSEARCH`)."""
         return cls(crawler)
 
-    def process_request(self, request: Request) -> None:
+    async def process_request(self, request: Request) -> None:
         """Lend a plain request the clearance of its provider and route."""
-        fetch = fetch_of(request)
-        if fetch is not None and fetch.rung == "http":
+        fetch, visit = fetch_of(request), request.meta.get(VISIT)
+        if isinstance(visit, Visit):
+            # The middlewares of a download run in one task, which is cancelled with the search; its handler is not.
+            visit.waiter = asyncio.current_task()
+        elif fetch is not None and fetch.rung == "http":
             _lend(self.clearances.get(fetch.provider, fetch.route), request, self.clearances.now())
 
     def process_response(self, request: Request, response: Response) -> Request | Response:

@@ -5,6 +5,7 @@ No Playwright in here; `websearch.fetching.browser` carries it out.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import contextlib
@@ -41,7 +42,8 @@ class Visit:
     for this visit only: they are a query's filters. `seconds` is how long it may take.
 
     `earned` is what the browser holds for the site afterwards; `status` and `received` (headers) are those of the last
-    document it loaded.
+    document it loaded. `waiter` is the task that waits for the download: when that is over first, the search was
+    cancelled.
     """
 
     fetch: Fetch
@@ -56,6 +58,7 @@ class Visit:
     earned: list[dict[str, Any]] = field(default_factory=list, repr=False)
     status: int | None = None
     received: dict[str, str] = field(default_factory=dict, repr=False)
+    waiter: asyncio.Task[Any] | None = None
 
     def response(self, request: Request, url: str, html: str, status: int | None = None) -> HtmlResponse:
         """The page as it stands in the browser, as a response; with the status it came with unless one is given."""
