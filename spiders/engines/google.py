@@ -52,6 +52,8 @@ _BLOCKS: Final = (
 )
 
 
+#: What every row of the known desktop and basic layouts holds: one without a snippet in its place has none.
+_KNOWN: Final = "[data-snf], .rc, .s, .kCrYT"
 #: What a featured snippet may be: a paragraph, a list, a table.
 _SNIPPETS: Final = "[data-attrid^='wa:'], ul, ol, table, ._Tgc"
 
@@ -100,7 +102,7 @@ class GoogleSpider(SerpProvider):
         ),
         Layout(
             "2009",  # with and without script
-            rows=".g",
+            rows=".g:not(:has(.LC20lb))",  # the class of titles since 2018, when sitelinks were still h3.r
             link="h3.r a[href]",
             snippet="span.st, .st, .s",
             sitelinks=".osl a[href], .sld h3 a[href], .nrgt h3 a[href], a.sla[href]",
@@ -114,7 +116,7 @@ class GoogleSpider(SerpProvider):
             title="h3",
             snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .ITZIwc, .IsZvec .aCOpRe, span.st, .IsZvec, [data-snf='nke7rc']",
             site_name=".VuuXrf",
-            sitelinks="h3 > a[href], .HiHjCd a[href], .St3GK a[href], .osl a[href], .P1usbc a[href]",
+            sitelinks="h3 > a[href], [data-snf='gdePb'] a[href], .St3GK a[href], .osl a[href], .P1usbc a[href]",
             drop=".vzmbzf, .TXwUJf, div:has(> s)",
         ),
         Layout(
@@ -223,7 +225,7 @@ class GoogleSpider(SerpProvider):
     def fill(self, row: SearchResult, element: HtmlElement, layout: Layout, page: Page) -> None:
         """Also the snippet of a row whose class names have changed, and which rows are videos."""
         super().fill(row, element, layout, page)
-        if not row.snippet and first(element, "[data-sncf], .s, .IsZvec") is None:
+        if not row.snippet and first(element, _KNOWN) is None:
             row.snippet = _beside(element, layout)
         if first(element, ".PmEWq, [id^='evlb_']") is not None:
             row.kind = "video"

@@ -22,6 +22,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -40,7 +41,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from websearch.config import Config
 from websearch.fetching.context import FetchFailed
-from websearch.fetching.visit import VISIT, Visit, died
+from websearch.fetching.visit import VISIT, Visit, answered, died
 from websearch.model import Outcome
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ EXECUTABLES: Final = (
 _INSTALLED: Final = (
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
-    "chromium-*/chrome-win*/chrome.exe",
     "chromium_headless_shell-*/chrome-*/*headless*shell*",
 )
 
@@ -70,7 +70,7 @@ _ARGUMENTS: Final = (
     "--disable-background-networking",
     "--disable-blink-features=AutomationControlled",
     "--disable-component-update",
-    "--disable-crash-reporter",
+    "--disable-crashpad-for-testing",  # two processes that outlive a browser that is killed
     "--disable-domain-reliability",
     "--disable-gpu",
     "--disable-quic",  # it would pass by a proxy
@@ -87,6 +87,8 @@ _ARGUMENTS: Final = (
 _LAUNCH, _CLOSE, _GRACE = 20.0, 3.0, 5.0
 #: How often one visit may be begun: a browser that dies takes no request with it.
 _TRIES: Final = 3
+#: Seconds after which a refusal on which nothing moves is taken for final.
+_REFUSED: Final = 1.5
 #: Clicks on one selector, and seconds between them: the first one may still be at work (a proof of work).
 _CLICKS, _CLICK_PAUSE = 2, 4.0
 
@@ -106,11 +108,9 @@ def find_executable(config: Config) -> str | None:
 
 
 def _installed_by_playwright() -> str | None:
-    places = {"darwin": "Library/Caches", "win32": "AppData/Local"}
+    cache = "Library/Caches" if sys.platform == "darwin" else ".cache"
     named = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
-    folder = (
-        Path(named) if named not in ("", "0") else Path.home() / places.get(sys.platform, ".cache") / "ms-playwright"
-    )
+    folder = Path(named) if named not in ("", "0") else Path.home() / cache / "ms-playwright"
     if named == "0" and (spec := importlib.util.find_spec("playwright")) and spec.origin:
         folder = Path(spec.origin).parent / "driver" / "package" / ".local-browsers"
     for pattern in _INSTALLED:
@@ -124,6 +124,9 @@ def why_not(config: Config) -> str | None:
     """Why there is no browser rung, as a hint what to do about it; None when there is one."""
     if not config.browser.enabled:
         return "the browser is switched off: set browser.enabled to true"
+    if sys.platform == "win32":
+        # Playwright needs another event loop there than Twisted's.
+        return "the browser runs on Linux and macOS only"
     if not _extra_installed():
         return "no browser is installed: pip install 'websearch[browser]' and a Chromium, see `websearch doctor`"
     if find_executable(config) is None:
@@ -149,8 +152,9 @@ def playwright_settings(config: Config) -> dict[str, Any]:
         "PLAYWRIGHT_LAUNCH_OPTIONS": {
             "executable_path": find_executable(config),
             "headless": browser.headless,
-            # Chromium refuses its sandbox to root, and to nobody else.
-            "args": [*_ARGUMENTS, *(["--no-sandbox"] if _is_root() else [])],
+            "args": list(_ARGUMENTS),
+            # Chromium refuses its sandbox to root, and to nobody else; Playwright would leave it off for all.
+            "chromium_sandbox": not _is_root(),
             "timeout": _LAUNCH * 1000,
             # Signals are ours to answer: the driver would kill the browser while its page is still wanted.
             "handle_sigint": False,
@@ -161,7 +165,7 @@ def playwright_settings(config: Config) -> dict[str, Any]:
         "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,
         "PLAYWRIGHT_ABORT_REQUEST": "websearch.fetching.browser.unwanted",
         "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": milliseconds,
-        "PLAYWRIGHT_DOWNLOAD_TIMEOUT": milliseconds,
+        "PLAYWRIGHT_DOWNLOAD_TIMEOUT": 500,  # what scrapy-playwright waits for a file where a page was expected
         # A browser that is gone is replaced together with its handler (_Generation).
         "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER": False,
         # The download slot limits the pages. A limit here as well would leak a place at each cancelled search.
@@ -267,7 +271,7 @@ class _Visits:
                     self.count("launches")
             except (_error(), OSError, TimeoutError) as error:
                 generation.chromium.retire()
-                reason = f"there is a wall, and the browser did not start: {_first_line(error)}"
+                reason = f"there is a wall, and the browser did not start: {_reason(error)}"
                 raise FetchFailed(visit.wall, reason, type(error).__name__) from None
             return generation
 
@@ -300,6 +304,8 @@ class _Visits:
     def gone(self, generation: _Generation) -> None:
         """Take note that a pair has ended."""
         self._generations.discard(generation)
+        if self._current is generation:
+            self._current = None  # it leads back to the crawler, which would live on for it
 
     async def close(self) -> None:
         """End every visit and give up the browser. May be called twice: by the handler of each scheme."""
@@ -424,6 +430,7 @@ class _Tab:
         self.request, self.visit, self.ends = request, visit, ends
         self.abandoned = False
         self._page: Page | None = None
+        self._refused = False
         self._clicks: Counter[str] = Counter()
         self._clicked: dict[str, float] = {}
 
@@ -516,10 +523,12 @@ class _Tab:
     async def get_past(self) -> str:
         """Stay until the page shows an answer or time is up; click on the way what a person would. Returns the HTML it
         shows then. Waits for the page, not for a quiet network: some never fall quiet."""
-        html, seen, pause = "", None, 0.1
+        clock = asyncio.get_running_loop().time
+        html, seen, pause, quiet_since = "", None, 0.1, clock()
         while True:
             html = await self._content() or html
             changed, seen = html != seen, html
+            quiet_since = clock() if changed else quiet_since
             if changed and self._answers(html):
                 # It may have been read in the middle of its arrival.
                 with contextlib.suppress(_error()):
@@ -527,14 +536,17 @@ class _Tab:
                 seen = await self._content() or html
                 if seen == html or self._answers(seen):
                     return seen
-            if self.left <= 1:
+            if self.left <= 1 or (self._refused and clock() - quiet_since > _REFUSED):
                 return seen
             pause = 0.1 if changed else min(pause * 1.5, 0.5)
             await self._click()
             await self._change(min(pause, self.left / 1000))
 
     def _answers(self, html: str) -> bool:
-        return self.visit.shows_answer(self.request, self.page.url, html)
+        verdict = self.visit.verdict(self.request, self.page.url, html)
+        # A challenge may solve itself, however long it takes; a plain refusal has nothing to solve.
+        self._refused = verdict.outcome is Outcome.BLOCKED
+        return answered(verdict)
 
     async def _content(self) -> str | None:
         """The page's HTML; None while it is on its way from one document to the next."""
@@ -758,13 +770,12 @@ class _Chromium:
         if self._launching is None:
             return
         await asyncio.wait({self._launching}, timeout=_LAUNCH)
-        family = _family(self._mark)
         if self._browser is not None and not self.condemned:
             await _within(_CLOSE, self._browser.close())
         _kill(_family(self._mark))
         if not await _within(_CLOSE, self._driver.__aexit__()) and self._driver_pid:
             _kill([self._driver_pid])
-        _reap(family)
+        _reap()
 
 
 async def _within(seconds: float, work: Awaitable[object]) -> bool:
@@ -779,10 +790,18 @@ async def _within(seconds: float, work: Awaitable[object]) -> bool:
     return True
 
 
-def _first_line(error: BaseException) -> str:
-    """The first line of an error that says something: Playwright puts boxes and logs around it."""
-    lines = [line.strip("║╔╗╚╝═ \t") for line in str(error).splitlines()]
-    return next((line for line in lines if line), type(error).__name__)[:200]
+def _reason(error: BaseException) -> str:
+    """Why a browser did not start, in one line: what it said itself, how it ended, else what Playwright says."""
+    text = str(error)
+    said = re.findall(r"\[err\] (.*)", text)
+    ended = re.search(r"exitCode=(\d+)", text)
+    if any("sandbox" in line for line in said):
+        return "it found no sandbox that it can use (no user namespaces here?)"
+    if said:
+        return str(said[-1]).strip()[:200]
+    if ended:
+        return f"it ended with exit code {ended[1]}"
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)[:200]
 
 
 def _processes(mark: str) -> tuple[dict[int, int], list[int]]:
@@ -818,8 +837,14 @@ def _kill(pids: Iterable[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _reap(pids: Iterable[int]) -> None:
-    """Where we are the first process of a container, what a browser leaves behind falls to us (BC135)."""
-    for pid in pids:
+def _reap() -> None:
+    """Where we are the first process of a container, a browser's orphans fall to us, and nobody else waits for them
+    (BC135)."""
+    if os.getpid() != 1:
+        return
+    parents, _ = _processes("")
+    for pid in (pid for pid, parent in parents.items() if parent == 1):
         with contextlib.suppress(OSError):
-            os.waitpid(pid, os.WNOHANG)
+            state = (Path("/proc") / str(pid) / "stat").read_text(errors="replace")
+            if re.search(r"\((?:headless|chrom)[^)]*\) Z", state):
+                os.waitpid(pid, os.WNOHANG)

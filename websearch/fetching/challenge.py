@@ -33,7 +33,7 @@ class ChallengeMiddleware:
         self.config: Config = crawler.settings["WEBSEARCH"]
         self.stats = crawler.stats
         self.clearances = Clearances.of(self.config)
-        self._why_not: tuple[str | None] | None = None
+        self._no_browser = why_not(self.config)
         for proxy in (self.config.proxy, *(provider.proxy for provider in self.config.providers.values())):
             register_url(proxy)
 
@@ -76,9 +76,9 @@ class ChallengeMiddleware:
             self.clearances.drop(fetch.provider, fetch.route, carried)
         if fetch.browser is None:
             return response
-        if hint := self._no_browser():
+        if self._no_browser:
             if verdict.error:
-                verdict.error.message += f"; {hint}"
+                verdict.error.message += f"; {self._no_browser}"
             return response
         fetch.log(verdict, response.status)
         fetch.rung, fetch.verdict = "browser", None
@@ -106,11 +106,6 @@ class ChallengeMiddleware:
         self._count("passed")
         self.clearances.keep(fetch.provider, fetch.route, visit.user_agent, visit.earned)
         return response
-
-    def _no_browser(self) -> str | None:
-        if self._why_not is None:
-            self._why_not = (why_not(self.config),)
-        return self._why_not[0]
 
     def _count(self, what: str) -> None:
         if self.stats:

@@ -68,9 +68,9 @@ class Visit:
         status = status or self.status or 200
         return HtmlResponse(url, status=status, headers=headers, body=body, request=request, flags=["browser"])
 
-    def shows_answer(self, request: Request, url: str, html: str) -> bool:
-        """True when the page is an answer, whatever status the wall before it had."""
-        return answered(self.fetch.judge(self.response(request, url, html, 200)))
+    def verdict(self, request: Request, url: str, html: str) -> SearchResponse:
+        """What the page says by itself, whatever status the wall before it had."""
+        return self.fetch.judge(self.response(request, url, html, 200))
 
 
 def answered(verdict: SearchResponse) -> bool:
