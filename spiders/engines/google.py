@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,13 +17,14 @@ from websearch.model import Outcome, SearchQuery, SearchResponse, SearchResult
 from websearch.providers.serp import Expressed, Layout, Panels, Param, SerpProvider
 from websearch.results.page import Page, first, has_ancestor, select
 from websearch.results.text import element_text
-from websearch.results.urls import Redirect, host, on_host, query_param
+from websearch.results.urls import Redirect, host, query_param
 
 #: Languages Google can hold results to (`lr`), as on its advanced search page; some by an older code.
-_LANGUAGES: Final = frozenset(
-    "af ar be bg ca cs da de el en eo es et fa fi fr hi hr hu hy id is it iw ja ko lt lv nl no pl pt ro ru sk sl sr sv"
-    " sw th tl tr uk vi zh-CN zh-TW".split()
-)
+_LANGUAGES: Final = (
+    "af", "ar", "be", "bg", "ca", "cs", "da", "de", "el", "en", "eo", "es", "et", "fa", "fi", "fr", "hi", "hr", "hu",
+    "hy", "id", "is", "it", "iw", "ja", "ko", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv",
+    "sw", "th", "tl", "tr", "uk", "vi", "zh-CN", "zh-TW",
+)  # fmt: skip
 _OLDER: Final = {"fil": "tl", "he": "iw", "nb": "no", "nn": "no", "zh": "zh-CN"}
 
 #: Google's services that it shows as blocks of a result page. Their own search pages are no results.
@@ -50,12 +52,34 @@ _BLOCKS: Final = (
     " g-scrolling-carousel, g-section-with-header, g-inner-card, g-expandable-container, g-link,"
     " [data-attrid^='VisualDigest'], [jsname='NRdf4c'], [data-subtree], #rhs, [role='complementary']"
 )
-
-
-#: What every row of the known desktop and basic layouts holds: one without a snippet in its place has none.
-_KNOWN: Final = "[data-snf], .rc, .s, .kCrYT"
+#: A page that is no result page, not even an empty one.
+_BARE: Final = "html:not(:has(#search)):not(:has(#main)):not(:has(.srp))"
+#: What every row of the desktop layouts holds: one without a snippet in its place has none.
+_KNOWN: Final = "[data-snf], .rc, .s"
 #: What a featured snippet may be: a paragraph, a list, a table.
 _SNIPPETS: Final = "[data-attrid^='wa:'], ul, ol, table, ._Tgc"
+
+_DESKTOP: Final = Layout(
+    "2018",
+    rows="a[href]:has(.LC20lb)",
+    link="a[href]:has(.LC20lb)",
+    title="a[href] .LC20lb, a[href] h3",
+    snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .ITZIwc, .IsZvec .aCOpRe, span.st, .IsZvec, [data-snf='nke7rc']",
+    site_name=".VuuXrf",
+    sitelinks="h3 > a[href], [data-snf='gdePb'] a[href], .St3GK a[href], .osl a[href], .P1usbc a[href]",
+    drop=".vzmbzf, .TXwUJf, div:has(> s)",
+)
+_LEVEL_3: Final = "a[href]:has([role='heading'][aria-level='3'])"
+_MOBILE: Final = Layout(
+    "mobile",
+    rows="a[href]:has(.v0nnCb[role='heading'])",
+    link="a[href]:has(.v0nnCb[role='heading'])",
+    title="a[href] .v0nnCb[role='heading'], a[href] [role='heading'][aria-level='3']",
+    snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .yDYNvb, [data-snf='nke7rc']",
+    site_name=".BTu2cd",
+    sitelinks="[jsname='m7irxf'] a[href], .MUxGbd.v0nnCb.lyLwlc a[href]",
+    drop=".vzmbzf, .TXwUJf, div:has(> s)",
+)
 
 
 class GoogleSpider(SerpProvider):
@@ -70,7 +94,7 @@ class GoogleSpider(SerpProvider):
     base_url, own_hosts = "https://www.google.com", ("google.*",)
     max_query, home = 2048, "/"
     recency = Param("tbs", day="qdr:d", week="qdr:w", month="qdr:m", year="qdr:y")
-    safesearch = Param("safe", off="off", moderate="medium", strict="active")
+    safesearch = Param("safe", off="off", moderate="medium", strict="active")  # medium: its "blur"
     clicks = ("#W0wltc", "form:has(input[name='set_eom'][value='true']) :is(button, input[type='submit'])")
 
     redirects = (
@@ -79,10 +103,8 @@ class GoogleSpider(SerpProvider):
         Redirect(("google.*",), "/interstitial", query_param("url")),
     )
     # Ads, and what else holds no rows on any layout.
-    ads = (
-        "#tads, #tadsb, #bottomads, #tvcap, #mbEnd, [data-text-ad], .uEierd, .commercial-unit-desktop-top, " + _BLOCKS
-    )
-    # Each but the last two is known by a mark that no other has; those two cast the widest net.
+    ads = "#tads, #tadsb, #bottomads, #tvcap, #mbEnd, [data-text-ad], .uEierd, .commercial-unit-desktop-top, " + _BLOCKS
+    # Each is known by a mark that no other has. The two of headings are for the day the marks have changed.
     layouts = (
         Layout(
             "wml",  # for phones without script
@@ -102,33 +124,17 @@ class GoogleSpider(SerpProvider):
         ),
         Layout(
             "2009",  # with and without script
-            rows=".g:not(:has(.LC20lb))",  # the class of titles since 2018, when sitelinks were still h3.r
+            # LC20lb are the titles since 2018, when sitelinks were h3.r still; the others are blocks that hold such rows.
+            rows=".g:not(:has(.LC20lb)):not(:has(.related-question-pair)):not(:has(.xpdopen)):not(:has(g-link))",
             link="h3.r a[href]",
             snippet="span.st, .st, .s",
             sitelinks=".osl a[href], .sld h3 a[href], .nrgt h3 a[href], a.sla[href]",
-            skip=".g-blk",
             drop="cite, .kv, .f.slp, .osl, .gl, .xsm, div:has(> s), table",
         ),
-        Layout(
-            "2018",
-            rows="a[href]:has(h3)",
-            link="a[href]:has(h3)",
-            title="h3",
-            snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .ITZIwc, .IsZvec .aCOpRe, span.st, .IsZvec, [data-snf='nke7rc']",
-            site_name=".VuuXrf",
-            sitelinks="h3 > a[href], [data-snf='gdePb'] a[href], .St3GK a[href], .osl a[href], .P1usbc a[href]",
-            drop=".vzmbzf, .TXwUJf, div:has(> s)",
-        ),
-        Layout(
-            "mobile",
-            rows="a[href]:has([role='heading'][aria-level='3'])",
-            link="a[href]:has([role='heading'][aria-level='3'])",
-            title="[role='heading'][aria-level='3']",
-            snippet="[data-sncf='1'] .VwiC3b, .VwiC3b, .yDYNvb, .LZ8hH, .JTuIPc .MUxGbd, [data-snf='nke7rc']",
-            site_name=".BTu2cd",
-            sitelinks="[jsname='m7irxf'] a[href], .MUxGbd.v0nnCb.lyLwlc a[href]",
-            drop=".vzmbzf, .TXwUJf, div:has(> s)",
-        ),
+        _DESKTOP,
+        _MOBILE,
+        replace(_DESKTOP, name="headings", rows="a[href]:has(h3)", link="a[href]:has(h3)"),
+        replace(_MOBILE, name="mobile headings", rows=_LEVEL_3, link=_LEVEL_3),
     )
     panels = Panels(
         answer="#cwos, .Z0LcW",
@@ -151,19 +157,17 @@ class GoogleSpider(SerpProvider):
             " meta[http-equiv][content*='/sorry/']",
         ),
         Wall(Outcome.CHALLENGE, "Google JavaScript wall", url=r"^[^?#]*/httpservice/retry/enablejs"),
-        # The no-results page holds the same noscript block: it is a wall only where nothing else is.
+        # The no-results page holds the same noscript block, and may lie behind a consent dialog.
         Wall(
             Outcome.CHALLENGE,
             "Google JavaScript wall",
-            css="body:not(.srp):not(:has(#search)):not(:has(#main)) noscript [href*='/httpservice/retry/enablejs'],"
-            " body:not(.srp):not(:has(#search)):not(:has(#main)) #yvlrue",
+            css=f"{_BARE} noscript [href*='/retry/enablejs'], {_BARE} noscript [content*='/retry/enablejs'], {_BARE} #yvlrue",
         ),
         Wall(Outcome.CHALLENGE, "sealed links", css="a[href*='/goto?url=']:has(h3, [role='heading'], .CVA68e)"),
         Wall(
             Outcome.CONSENT,
             "Google consent",
-            css="body:not(:has(#search)) form[action*='consent.google.'],"
-            " body:not(:has(#search)) input[name='set_eom']",
+            css=f"{_BARE} form[action*='consent.google.'], {_BARE} input[name='set_eom']",
         ),
     )
     echo = "textarea[name='q'][value], input[name='q']"
@@ -197,7 +201,8 @@ class GoogleSpider(SerpProvider):
         country = query.country or ""
         if country == "wt":
             return {"gl": ""}
-        return {"gl": country, "hl": _code(query.locale_language or "en")}
+        language = query.locale_language or "en"
+        return {"gl": country, "hl": _code(f"zh-{country}" if language == "zh" else language)}
 
     def language_params(self, query: SearchQuery) -> Expressed:
         """The language of the page, and of the results where Google can tell it."""
@@ -257,10 +262,9 @@ class GoogleSpider(SerpProvider):
         """Where the featured snippet comes from, the questions people also ask, and what the language model wrote."""
         for panel in page.css(".xpdopen"):
             told, source = first(panel, _SNIPPETS), first(panel, "a[href]:has(h3), h3 a[href], .mnr-c a[href]")
-            if told is not None and not response.answer:
-                response.answer = element_text(told) or None
-                if source is not None and (url := self.link(source.get("href"), page)):
-                    response.extra["answer_url"] = url
+            url = self.link(source.get("href"), page) if source is not None else None
+            if told is not None and url and "answer_url" not in response.extra:
+                response.answer, response.extra["answer_url"] = element_text(told) or None, url
         asked = [pair.get("data-q") or _button(pair) for pair in page.css(".related-question-pair")]
         asked += [element_text(node) for node in page.css(".C7GS5b")]  # without script
         if questions := list(dict.fromkeys(filter(None, asked))):
@@ -308,10 +312,10 @@ def _unsealed(box: HtmlElement, page: Page) -> str | None:
 
 def _beside(box: HtmlElement, layout: Layout) -> str:
     """The longest text in a row that is not around or in its link and no menu."""
+    drop = ", ".join(filter(None, (layout.drop, "cite, [role='button']")))
     node, texts = first(box, layout.link), [""]
     while node is not None and node is not box:
-        for other in node.itersiblings():
-            if isinstance(other.tag, str) and other.get("role") != "button":
-                texts.append(element_text(other, f"{layout.drop or 'cite'}, cite, [role='button']"))
+        beside = (other for other in node.itersiblings() if isinstance(other.tag, str))
+        texts += [element_text(other, drop) for other in beside if other.get("role") != "button"]
         node = node.getparent()
     return max(texts, key=len)

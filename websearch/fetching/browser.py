@@ -70,7 +70,6 @@ _ARGUMENTS: Final = (
     "--disable-background-networking",
     "--disable-blink-features=AutomationControlled",
     "--disable-component-update",
-    "--disable-crashpad-for-testing",  # two processes that outlive a browser that is killed
     "--disable-domain-reliability",
     "--disable-gpu",
     "--disable-quic",  # it would pass by a proxy

@@ -149,7 +149,7 @@ def browser_proxy(request: Request, wall: Outcome = Outcome.NETWORK_ERROR) -> di
     address = request.meta.get("proxy")
     if not address:
         return None
-    parts = urlsplit(address if "://" in address else f"http://{address}")
+    parts = urlsplit(address if "://" in address else f"http://{address.lstrip('/')}")
     scheme = parts.scheme.lower().replace("socks5h", "socks5")  # Chromium always leaves names to a SOCKS proxy
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     proxy = {"server": f"{scheme}://{host}" + (f":{parts.port}" if parts.port else "")}

@@ -516,10 +516,10 @@ class SerpProvider(Provider):
         """The target of a row's link, unwrapped once and otherwise untouched; None for ads and the engine's own
         pages."""
         url = resolve(href or "", page.url)
-        if url is None or is_ad(url):
+        if url is None or is_ad(url, page.url):
             return None
         target = unwrap(url, self.redirects, page.url)
-        if target is None or is_ad(target) or self.is_own(target):
+        if target is None or is_ad(target, page.url) or self.is_own(target):
             return None
         return target
 
