@@ -4,6 +4,7 @@ prompts."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import logging
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from websearch.config import Config, load
 from websearch.model import (
@@ -532,5 +533,16 @@ def _add_upkeep(command: Command) -> None:
     )
 
 
+def run() -> NoReturn:
+    """The `websearch` command. Everything is closed when `main` returns; taking the interpreter apart piece by piece would
+    cost a tenth of a second that ends with the process anyway."""
+    code = main()
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -64,7 +64,11 @@ class WalledSpider(SerpProvider):
     base_url, own_hosts = "http://127.0.0.1", ("127.0.0.1",)
     layouts = (Layout("1", rows="li.r", snippet="p"),)
     nothing = "#none"
-    walls = (Wall(Outcome.CHALLENGE, "test wall", css="#wall"), Wall(Outcome.CONSENT, "test consent", css="#consent"))
+    walls = (
+        Wall(Outcome.CHALLENGE, "test wall", css="#wall"),
+        Wall(Outcome.CONSENT, "test consent", css="#consent"),
+        Wall(Outcome.BLOCKED, "test block", css="#blocked"),
+    )
     clicks = ("#consent .reject", "proof-box input[type=checkbox]")
 
     def request(self, query: SearchQuery, page: int) -> Request:
@@ -537,6 +541,18 @@ async def test_captcha_nobody_solves_ends_as_challenge_in_bounded_time() -> None
 
 
 @deferred_f_from_coro_f
+async def test_what_has_nothing_to_solve_is_not_waited_for() -> None:
+    """A plain refusal, and a page behind the wall that nobody knows."""
+    async with serving() as site, crawling(config_for(site, timeout=12.0)) as crawl:
+        for kind, outcome in (("blocked", Outcome.BLOCKED), ("strange", Outcome.UNAVAILABLE)):
+            behind = f"<title>Oops</title><p id='{kind}'>"
+            site.answer = lambda r, behind=behind: page(behind if "pass" in r.cookies else SET_COOKIE, 500)
+            found = await crawl.search()
+            assert (found.outcome, found.rung, found.status) == (outcome, "browser", 500)
+            assert found.elapsed_ms < 8000
+
+
+@deferred_f_from_coro_f
 async def test_wall_without_a_way_on_times_out_in_the_plain_rungs_words() -> None:
     """The browser gets no answer at all: neither a wall nor a crash."""
     async with serving() as site:
@@ -596,7 +612,7 @@ async def test_program_that_is_no_browser_says_so_in_one_line(tmp_path: Path) ->
 async def test_browser_killed_in_mid_request_loses_nothing() -> None:
     """BC131: also the driver may go."""
     async with serving() as site:
-        to_kill: list[Callable[[], list[int]]] = [browsers, drivers]
+        to_kill = [main_processes, drivers]
 
         async def answer(request: web.Request) -> web.Response:
             if by_browser(request) and to_kill:

@@ -21,6 +21,7 @@ import importlib.util
 import itertools
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -41,7 +42,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from websearch.config import Config
 from websearch.fetching.context import FetchFailed
-from websearch.fetching.visit import VISIT, Visit, answered, died
+from websearch.fetching.visit import VISIT, Visit, answered, died, passable
 from websearch.model import Outcome
 
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ _ARGUMENTS: Final = (
 _LAUNCH, _CLOSE, _GRACE = 20.0, 3.0, 5.0
 #: How often one visit may be begun: a browser that dies takes no request with it.
 _TRIES: Final = 3
-#: Seconds after which a refusal on which nothing moves is taken for final.
-_REFUSED: Final = 1.5
+#: Seconds after which a refusal on which nothing moves is taken for final; and the share of a visit's time after which
+#: any other page is that is neither a wall nor an answer (an error, a layout nobody knows).
+_REFUSED, _STILL = 1.5, 0.25
 #: Clicks on one selector, and seconds between them: the first one may still be at work (a proof of work).
 _CLICKS, _CLICK_PAUSE = 2, 4.0
 
@@ -429,7 +431,7 @@ class _Tab:
         self.request, self.visit, self.ends = request, visit, ends
         self.abandoned = False
         self._page: Page | None = None
-        self._refused = False
+        self._patience = math.inf
         self._clicks: Counter[str] = Counter()
         self._clicked: dict[str, float] = {}
 
@@ -535,7 +537,7 @@ class _Tab:
                 seen = await self._content() or html
                 if seen == html or self._answers(seen):
                     return seen
-            if self.left <= 1 or (self._refused and clock() - quiet_since > _REFUSED):
+            if self.left <= 1 or clock() - quiet_since > self._patience:
                 return seen
             pause = 0.1 if changed else min(pause * 1.5, 0.5)
             await self._click()
@@ -544,7 +546,10 @@ class _Tab:
     def _answers(self, html: str) -> bool:
         verdict = self.visit.verdict(self.request, self.page.url, html)
         # A challenge may solve itself, however long it takes; a plain refusal has nothing to solve.
-        self._refused = verdict.outcome is Outcome.BLOCKED
+        if verdict.outcome is Outcome.BLOCKED:
+            self._patience = _REFUSED
+        else:
+            self._patience = math.inf if passable(verdict) else self.visit.seconds * _STILL
         return answered(verdict)
 
     async def _content(self) -> str | None:

@@ -17,12 +17,7 @@ from websearch.fetching.browser import why_not
 from websearch.fetching.clearance import CLEARED, Clearance, Clearances, Cleared
 from websearch.fetching.context import Fetch, fetch_of
 from websearch.fetching.redaction import register_url
-from websearch.fetching.visit import VISIT, Visit, answered, failure, is_playwright, visit_request
-from websearch.model import Outcome, SearchResponse
-
-#: What a browser may pass. Too many requests are too many from a browser as well.
-_PASSABLE = (Outcome.CHALLENGE, Outcome.CONSENT, Outcome.BLOCKED)
-_PASSABLE_EVIDENCE = "soft block"
+from websearch.fetching.visit import VISIT, Visit, answered, failure, is_playwright, passable, visit_request
 
 
 class ChallengeMiddleware:
@@ -63,7 +58,7 @@ class ChallengeMiddleware:
         if isinstance(visit, Visit):
             return self._came_back(fetch, visit, response)
         verdict = fetch.judged(response)
-        if not _is_wall(verdict):
+        if not passable(verdict):
             return response
         self._count("seen")
         carried = request.meta[CLEARED].id if CLEARED in request.meta else None
@@ -110,11 +105,6 @@ class ChallengeMiddleware:
     def _count(self, what: str) -> None:
         if self.stats:
             self.stats.inc_value(f"websearch/challenge/{what}")
-
-
-def _is_wall(verdict: SearchResponse) -> bool:
-    evidence = verdict.error.evidence if verdict.error else None
-    return verdict.outcome in _PASSABLE or evidence == _PASSABLE_EVIDENCE
 
 
 def _lend(clearance: Clearance | None, request: Request, now: float) -> None:

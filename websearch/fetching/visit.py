@@ -23,6 +23,9 @@ from websearch.model import Outcome, SearchResponse
 VISIT: Final = "websearch_visit"
 SLOT: Final = "browser"
 
+#: The evidence of a page that pretends there were no results.
+SOFT_BLOCK: Final = "soft block"
+
 #: What a re-issued request does not inherit: the counters of the plain one, its cookie jar, and a proxy that the browser
 #: is told of separately.
 _NOT_INHERITED: Final = frozenset(
@@ -76,6 +79,12 @@ class Visit:
 def answered(verdict: SearchResponse) -> bool:
     """True when a page is an answer: results, or the engine's word that there are none."""
     return verdict.outcome in (Outcome.OK, Outcome.EMPTY) or bool(verdict.results)
+
+
+def passable(verdict: SearchResponse) -> bool:
+    """True for a wall that a browser may pass. Too many requests are too many from a browser as well."""
+    evidence = verdict.error.evidence if verdict.error else None
+    return verdict.outcome in (Outcome.CHALLENGE, Outcome.CONSENT, Outcome.BLOCKED) or evidence == SOFT_BLOCK
 
 
 def visit_request(request: Request, fetch: Fetch, config: Config, *, wall: Outcome) -> Request:

@@ -471,11 +471,13 @@ class SerpProvider(Provider):
     def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
         ads = set(page.css(self.ads)) if self.ads else set()
         for layout in self.layouts:
+            if not (elements := page.css(layout.rows)):
+                continue
             skip = ads | set(page.css(layout.skip)) if layout.skip else ads
             rows: dict[str, SearchResult] = {}
             taken: set[HtmlElement] = set()
             skipped = 0
-            for element in page.css(layout.rows):
+            for element in elements:
                 if has_ancestor(element, skip) or has_ancestor(element, taken):
                     continue
                 try:

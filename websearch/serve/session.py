@@ -16,6 +16,10 @@ from dataclasses import fields
 from typing import Any
 
 import scrapy
+
+# First, while few modules are loaded and the stack is shallow: it defines deprecated classes, which looks at the source of
+# every frame above (0.1 s when Scrapy imports it in the middle of a crawl's start).
+import scrapy.core.downloader.contextfactory
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
@@ -36,6 +40,8 @@ def crawler_settings(config: Config) -> Settings:
 
     settings = Settings()
     settings.setdict(settings_for(config), priority="project")
+    # Providers come from our registry, one at a time; Scrapy's loader would import every spider.
+    settings.set("SPIDER_MODULES", [], priority="project")
     return settings
 
 
