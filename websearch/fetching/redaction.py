@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+from scrapy import signals
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.python import global_object_name
 
@@ -165,8 +166,10 @@ class QuietLogFormatter(LogFormatter):
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> QuietLogFormatter:
-        """Build; Scrapy has installed its log handler by then, which gets its filter here."""
+        """Build, and see to it that Scrapy's log handler gets its filter: now, and when the engine starts, for Scrapy puts
+        up another one in between."""
         install()
+        crawler.signals.connect(install, signals.engine_started)
         return super().from_crawler(crawler)
 
     def scraped(self, item: Any, response: Any, spider: Any) -> LogFormatterResult:
