@@ -682,6 +682,24 @@ async def test_recycling_loses_no_request() -> None:
 
 
 @deferred_f_from_coro_f
+async def test_burst_opens_no_more_pages_than_allowed() -> None:
+    async with serving() as site:
+        most = 0
+
+        async def answer(request: web.Request) -> web.Response:
+            nonlocal most
+            most = max(most, open_pages())
+            await asyncio.sleep(0.02)
+            return page(wall_page("setTimeout(() => { wall.outerHTML = '<p id=none>' }, 50)"), 403)
+
+        site.answer = answer
+        async with crawling(config_for(site, max_pages=2)) as crawl:
+            found = await asyncio.gather(*(crawl.search() for _ in range(12)))
+            assert [response.outcome for response in found] == [Outcome.EMPTY] * 12
+            assert most == 2
+
+
+@deferred_f_from_coro_f
 async def test_cancelled_search_leaves_no_page_behind() -> None:
     async with serving() as site:
         site.answer = lambda r: page(wall_page(""), 403)
@@ -703,7 +721,8 @@ async def test_cancelled_search_leaves_no_page_behind() -> None:
 def open_pages() -> int:
     from websearch.fetching.browser import _Chromium
 
-    return sum(len(c.pages) for chromium in _Chromium._current.values() for c in chromium.browser.contexts)
+    running = [chromium._browser for chromium in _Chromium._current.values() if chromium._browser]
+    return sum(len(context.pages) for browser in running for context in browser.contexts)
 
 
 async def until(holds: Callable[[], bool], seconds: float = 8) -> None:

@@ -464,6 +464,48 @@ async def test_clearance_earned_meanwhile_spares_the_visit() -> None:
 
 
 @deferred_f_from_coro_f
+async def test_clearance_earned_meanwhile_is_not_tried_on_the_wall_itself() -> None:
+    def answer(request: Request) -> Response:
+        if VISIT in request.meta:
+            return page("results")
+        if request.url == URL:
+            return Response(URL, status=302, headers={"Location": "http://engine.example/sorry"})
+        world.middleware.clearances.keep("walled", "direct", "Agent/1", [cookie()])
+        return page("wall", url=request.url)
+
+    world = World(answer)
+    await world.download(world.request())
+    assert [(request.url[-5:], VISIT in request.meta) for request in world.sent] == [
+        ("h?q=x", False),
+        ("sorry", False),
+        ("h?q=x", True),
+    ]
+
+
+@pytest.mark.parametrize("jar", [None, 7, "walled direct"])
+@deferred_f_from_coro_f
+async def test_request_gets_its_own_jar_and_user_agent_back(jar: Any) -> None:
+    """Where a clearance ends between two tries."""
+    world = World(passing(), RETRY_HTTP_CODES=[500])
+    await world.download(world.request())
+
+    def answer(request: Request) -> Response:
+        known = world.middleware.clearances.get("walled", "direct")
+        if known is None:
+            return page("results")
+        world.middleware.clearances.drop("walled", "direct", known.id)
+        return page("broken", 500)
+
+    world.answer = answer
+    request = world.request(headers={"User-Agent": "Own/1"})
+    request.meta["cookiejar"] = jar
+    await world.download(request)
+    assert world.sent[-2].headers["User-Agent"] == Config().user_agent.encode()
+    assert (world.sent[-1].meta["cookiejar"], world.sent[-1].headers["User-Agent"]) == (jar, b"Own/1")
+    assert b"Cookie" not in world.sent[-1].headers
+
+
+@deferred_f_from_coro_f
 async def test_retry_carries_what_holds_now() -> None:
     world = World(passing(cookie("old", "1")), RETRY_HTTP_CODES=[500])
     await world.download(world.request())

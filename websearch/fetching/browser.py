@@ -169,7 +169,7 @@ def playwright_settings(config: Config) -> dict[str, Any]:
         "PLAYWRIGHT_DOWNLOAD_TIMEOUT": 500,  # what scrapy-playwright waits for a file where a page was expected
         # A browser that is gone is replaced together with its handler (_Generation).
         "PLAYWRIGHT_RESTART_DISCONNECTED_BROWSER": False,
-        # The download slot limits the pages. A limit here as well would leak a place at each cancelled search.
+        # `_Visits` limits the pages. A limit here as well would leak a place at each cancelled search.
         "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": 10_000,
     }
 
@@ -225,6 +225,8 @@ class _Visits:
         self._generations: set[_Generation] = set()
         self._current: _Generation | None = None
         self._opening = asyncio.Lock()
+        # The download slot has the same limit, but Scrapy lets a burst pass: it counts a request when its task begins.
+        self._places = asyncio.Semaphore(max(1, crawler.settings["WEBSEARCH"].browser.max_pages))
 
     @classmethod
     def of(cls, crawler: Crawler) -> _Visits:
@@ -241,9 +243,16 @@ class _Visits:
         self.crawler.stats.inc_value(f"websearch/browser/{what}")
 
     async def fetch(self, request: Request, visit: Visit) -> Response:
-        """Visit a page. A visit that the browser did not survive is begun again with a new one."""
+        """Visit a page, as soon as there is a place."""
+        async with self._places:
+            return await self._fetch(request, visit)
+
+    async def _fetch(self, request: Request, visit: Visit) -> Response:
+        """A visit that the browser did not survive is begun again with a new one."""
         clock, ends = asyncio.get_running_loop().time, 0.0
         for tries_left in range(_TRIES - 1, -1, -1):
+            if not self._wanted(visit):
+                break
             generation = await self._open(visit)
             if not self._wanted(visit):
                 break
@@ -452,6 +461,7 @@ class _Tab:
     def prepared(self) -> Request:
         """The request with what scrapy-playwright wants to know in its meta."""
         visit, meta = self.visit, self.request.meta
+        visit.status, visit.received = None, {}
         # A service worker's requests would pass by the rule of what is unwanted.
         context: dict[str, Any] = {
             "service_workers": "block",

@@ -63,8 +63,8 @@ class ChallengeMiddleware:
         self._count("seen")
         carried = request.meta[CLEARED].id if CLEARED in request.meta else None
         known = self.clearances.get(fetch.provider, fetch.route)
-        if known is not None and known.id != carried and known.cookies_for(request.url, self.clearances.now()):
-            # Another search has earned it meanwhile; it serves this one too.
+        if known is not None and known.id != carried and _serves(known, request, self.clearances.now()):
+            # Another search has earned it meanwhile.
             fetch.log(verdict, response.status)
             return request.replace(dont_filter=True)
         if carried:
@@ -107,13 +107,18 @@ class ChallengeMiddleware:
             self.stats.inc_value(f"websearch/challenge/{what}")
 
 
+def _serves(clearance: Clearance, request: Request, now: float) -> bool:
+    """True when a request may be sent again with a clearance; not from the wall that it was redirected to."""
+    return "redirect_urls" not in request.meta and bool(clearance.cookies_for(request.url, now))
+
+
 def _lend(clearance: Clearance | None, request: Request, now: float) -> None:
     """Give a request the cookies of a clearance and the user agent they are tied to; take back those it had before.
 
     What the request brings of its own (its filters) comes first. There is a cookie jar for each clearance, so that what
     stopped working stays behind in its jar.
     """
-    before = request.meta.pop(CLEARED, None)
+    before: Cleared | None = request.meta.pop(CLEARED, None)
     fitting = clearance.cookies_for(request.url, now) if clearance else []
     if before is None and not fitting:
         return
@@ -122,11 +127,13 @@ def _lend(clearance: Clearance | None, request: Request, now: float) -> None:
     own = [cookie for cookie in given if before is None or cookie["name"] not in before.names]
     taken = {cookie["name"] for cookie in own}
     lent = [cookie for cookie in fitting if cookie.name not in taken]
-    jar = str(request.meta.get("cookiejar") or "").partition(" #")[0]
-    request.meta["cookiejar"] = jar
+    jar = before.jar if before else request.meta.get("cookiejar")
+    agent = before.user_agent if before else request.headers.get("User-Agent")
     if clearance and fitting:
-        request.meta["cookiejar"] = f"{jar} #{clearance.id}"
-        request.meta[CLEARED] = Cleared(clearance.id, tuple(cookie.name for cookie in lent))
-        request.headers["User-Agent"] = clearance.user_agent
+        request.meta[CLEARED] = Cleared(clearance.id, tuple(cookie.name for cookie in lent), jar, agent)
+        jar, agent = f"{jar} #{clearance.id}", clearance.user_agent.encode()
+    request.meta["cookiejar"] = jar
+    if agent is not None:
+        request.headers["User-Agent"] = agent
     given = [*own, *(cookie.for_scrapy() for cookie in lent)]
     request.cookies = given

@@ -28,10 +28,13 @@ CLEARED: Final = "websearch_clearance"
 
 
 class Cleared(NamedTuple):
-    """Which clearance a request carries, and the names of the cookies that are the clearance's."""
+    """Which clearance a request carries, the names of the cookies that are the clearance's, and the request's own cookie
+    jar and user agent, which wait until it is given back."""
 
     id: str
     names: tuple[str, ...]
+    jar: Any
+    user_agent: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
