@@ -720,7 +720,7 @@ class _Chromium:
         self._pages = 0
         self._browser: Browser | None = None
         self._driver: Any = None
-        self._driver_pid: int | None = None
+        self._driver_pids: set[int] = set()
         self._launching: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
@@ -749,10 +749,13 @@ class _Chromium:
         from playwright.async_api import async_playwright  # noqa: PLC0415 - on first need
 
         self._driver = async_playwright()
+        others = _drivers()
         async with asyncio.timeout(_LAUNCH):
             playwright = await self._driver.start()
+            self._driver_pids = _drivers() - others
             self._browser = await playwright.chromium.launch(**self._options)
-        self._driver_pid = _driver_of(self._mark)
+        # Surer than what is new, among which may be the driver of a browser that starts at the same time.
+        self._driver_pids = _drivers_of(self._mark) or self._driver_pids
 
     def count_page(self) -> None:
         """Take note of one more page; the one that fills the measure is the last."""
@@ -787,8 +790,13 @@ class _Chromium:
         if self._browser is not None and not self.condemned:
             await _within(_CLOSE, self._browser.close())
         _kill(_family(self._mark))
-        if not await _within(_CLOSE, self._driver.__aexit__()) and self._driver_pid:
-            _kill([self._driver_pid])
+        await _within(_CLOSE, self._driver.__aexit__())
+        # It may have closed the connection and stayed: when the browser was killed under it, say.
+        for _ in range(10):
+            if not self._driver_pids & _drivers():
+                break
+            await asyncio.sleep(0.05)
+        _kill(self._driver_pids & _drivers())
         _reap()
 
 
@@ -838,11 +846,16 @@ def _family(mark: str) -> list[int]:
     return family
 
 
-def _driver_of(mark: str) -> int | None:
-    """The process id of the driver that started a browser."""
+def _drivers_of(mark: str) -> set[int]:
+    """The process id of the driver that started a browser, if it can be told."""
     parents, marked = _processes(mark)
-    above = (parents.get(pid, 0) for pid in marked)
-    return next((pid for pid in above if parents.get(pid) == os.getpid()), None)
+    return {parents.get(pid, 0) for pid in marked if parents.get(parents.get(pid, 0)) == os.getpid()}
+
+
+def _drivers() -> set[int]:
+    """The process ids of the Playwright drivers this process has started and that run."""
+    parents, drivers = _processes("run-driver")
+    return {pid for pid in drivers if parents.get(pid) == os.getpid()}
 
 
 def _kill(pids: Iterable[int]) -> None:
