@@ -15,7 +15,7 @@ from websearch.fetching.walls import Wall
 from websearch.model import Outcome, SearchQuery, SearchResponse, SearchResult
 from websearch.providers.serp import Expressed, Layout, Panels, Param, SerpProvider, read
 from websearch.results.page import Page, first
-from websearch.results.urls import Redirect, bing_token
+from websearch.results.urls import Redirect, bing_token, query_param
 
 #: The main market of a language, for queries that name no region (Microsoft's table of market codes).
 MARKETS: Final[Mapping[str, str]] = {
@@ -40,7 +40,10 @@ class BingSpider(SerpProvider):
     safesearch = Param("adlt", off="off", moderate="moderate", strict="strict")
     clicks = ("#bnp_btn_reject",)
 
-    redirects = (Redirect(("bing.com",), "/ck/a", bing_token("u")),)
+    redirects = (
+        Redirect(("bing.com",), "/ck/a", bing_token("u")),
+        Redirect(("bing.com",), "/cr", query_param("r")),  # about 2015 to 2018
+    )
     ads = "li.b_ad, .sb_add, .sb_adsW, .sb_adsN"
     layouts = (
         Layout(
@@ -78,7 +81,11 @@ class BingSpider(SerpProvider):
         ),
         # The head of a result page and nothing below it. Nobody is turned away and nothing is said: the rows are kept
         # back from a client that looks like no browser, and a browser is what gets them. So it is no block.
-        Wall(Outcome.CHALLENGE, "page without content", css="body:not(:has(#b_content)) #b_header"),
+        Wall(
+            Outcome.CHALLENGE,
+            "page without content",
+            css="body:not(:has(#b_content, [id^='mmComponent'], #vm_c, .news-card, .dgControl)) #b_header",
+        ),
         Wall(Outcome.CHALLENGE, "page without content", css="#b_results:not(:has(> li))"),
     )
 

@@ -43,7 +43,7 @@ _LOCALES: Final = {_SPELLED.get(region, region): region for region in _REGIONS}
 _HOMES: Final = {"en": "us-en", "ca": "es-ca"}
 
 _NOTHING: Final = (
-    ".no-results, .result--no-result, [data-testid='no-results'], [data-result='no-results'],"
+    "[class*='no-results'], [class*='noresults'], .result--no-result, [data-testid^='no-results'], [data-result='no-results'],"
     " li[data-layout^='no_result'], li[data-layout^='no-result']"
 )
 _SILENT: Final = f"html:not(:has({_NOTHING}, #react-layout h2, #links h2))"
@@ -132,7 +132,10 @@ class DuckDuckGoSpider(SerpProvider):
         Wall(Outcome.CHALLENGE, "page needs JavaScript", css=_SILENT, html="nrj('/d.js"),
     )
     echo = "input[name='q']"
-    signature = "link[title^='DuckDuckGo'], .header__logo-wrap, form[action*='anomaly.js'], #zero_click_wrapper"
+    signature = (
+        "link[title^='DuckDuckGo'], .header__logo-wrap, form[action*='anomaly.js'], #zero_click_wrapper,"
+        " td > a.result-link, #links .web-result, form[action$='/lite/'], a[href*='duckduckgo.com/l/?uddg=']"
+    )
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -250,7 +253,7 @@ class DuckDuckGoSpider(SerpProvider):
             return True
         if any(item.get("t") in _SCRIPT_NOTHING for item in _script_items(page)):
             return True
-        cells = page.css("table td") if page.css("form[action$='/lite/']") else []
+        cells = page.css("table td, table p, table span") if page.css("form[action$='/lite/']") else []
         return any(sanity.matches(r"^no (?:more )?results\b", element_text(cell)) for cell in cells)
 
     def enrich(self, page: Page, response: SearchResponse) -> None:

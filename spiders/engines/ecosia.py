@@ -46,7 +46,7 @@ class EcosiaSpider(SerpProvider):
     layouts = (
         Layout(
             "2022",
-            rows="[data-test-id='organic-result'], .web-result",
+            rows="[data-test-id='organic-result'], .web-result:not(.results_links)",
             link="a[data-test-id='result-title-link'], .result__title a[href], [data-test-id='result-title'] a[href],"
             "a[data-test-id='result-title'], a[data-test-id='result-link'], a.result-title, h2 a[href]",
             title="[data-test-id='result-title'], h2, .result-title",
@@ -64,7 +64,7 @@ class EcosiaSpider(SerpProvider):
         ),
         Layout(
             "2019",
-            rows=".js-result, .card-web .result, .mainline-results .result",
+            rows=".js-result, .card-web .result, .mainline-results .result, body.js-serp .result",
             link="a.js-result-title, a.result-title",
             snippet=".result-snippet",
             sitelinks=".result-deeplink-list a[href]",

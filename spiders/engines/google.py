@@ -17,7 +17,7 @@ from websearch.model import Outcome, SearchQuery, SearchResponse, SearchResult
 from websearch.providers.serp import Expressed, Layout, Panels, Param, SerpProvider
 from websearch.results.page import Page, first, has_ancestor, select
 from websearch.results.text import element_text
-from websearch.results.urls import Redirect, host, query_param
+from websearch.results.urls import Redirect, host, on_host, query_param
 
 #: Languages Google can hold results to (`lr`), as on its advanced search page; some by an older code.
 _LANGUAGES: Final = (
@@ -149,11 +149,13 @@ class GoogleSpider(SerpProvider):
     )
     walls = (
         Wall(Outcome.BLOCKED, "automated queries", title=r"^sorry\.\.\.$", css="body:not(:has(form)) h1"),
+        # Its title is the address that was asked for, in every language and year.
+        Wall(Outcome.CHALLENGE, "Google sorry", title=r"^https?://(?:www|ipv[46])\.google\.[a-z.]+/"),
         Wall(Outcome.CHALLENGE, "Google sorry", url=r"^https?://(?:sorry\.google\.|[^/?#]+/sorry(?:[/?#]|$))"),
         Wall(
             Outcome.CHALLENGE,
             "Google sorry",
-            css="form#captcha-form, form[action='CaptchaRedirect'], a[href*='/sorry/index?continue='],"
+            css="form#captcha-form, form[action='CaptchaRedirect'], a[href*='/sorry/'][href*='continue='],"
             " meta[http-equiv][content*='/sorry/']",
         ),
         Wall(Outcome.CHALLENGE, "Google JavaScript wall", url=r"^[^?#]*/httpservice/retry/enablejs"),
@@ -167,14 +169,16 @@ class GoogleSpider(SerpProvider):
         Wall(
             Outcome.CONSENT,
             "Google consent",
-            css=f"{_BARE} form[action*='consent.google.'], {_BARE} input[name='set_eom']",
+            css=f"{_BARE} form[action*='consent.google.'], {_BARE} input[name='set_eom'], {_BARE} a[href*='//consent.google.'],"
+            f" {_BARE} iframe[src*='//consent.google.'], base[href*='//consent.google.']",
         ),
     )
     echo = "textarea[name='q'][value], input[name='q']"
     signature = (
         "#rso, body#gsr, html[itemtype$='/SearchResultsPage'] #tsf, #ires, #yvlrue, form#captcha-form[action='index'],"
         " a[href*='/httpservice/retry/enablejs'], form[action*='consent.google.'], a.fuLhoc, #main .kCrYT,"
-        " form[action='CaptchaRedirect'], a[href*='google.com/sorry/']"
+        " form[action='CaptchaRedirect'], a[href*='google.com/sorry/'], a[href*='//consent.google.'],"
+        " #main footer a[href*='google.'][href*='preferences']"
     )
 
     # --- requests
@@ -238,7 +242,7 @@ class GoogleSpider(SerpProvider):
     def is_own(self, url: str) -> bool:
         """True for the pages of google.com and its like in all countries, and for blocks of other services; a page of
         support.google.com is a result (facts §7.6), and so is one in the AMP viewer."""
-        if not super().is_own(url):
+        if not on_host(url, self.own_hosts):
             return False
         parts, name = urlsplit(url), host(url).removeprefix("www.").removeprefix("encrypted.")
         if _VERTICALS.match(name):
@@ -252,7 +256,7 @@ class GoogleSpider(SerpProvider):
 
     def _leads_nowhere(self, page: Page) -> bool:
         feet = set(page.css("#main footer"))
-        if not feet or page.css("a[href*='start=']"):
+        if not feet or self.asks_nothing(page) or page.css("a[href*='start='], a[href*='/imgres']"):
             return False
         return not any(
             self.link(link.get("href"), page) for link in page.css("#main a[href]") if not has_ancestor(link, feet)

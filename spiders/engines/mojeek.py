@@ -15,7 +15,10 @@ from websearch.results.page import Page, first
 from websearch.results.text import element_text
 
 #: Beginning of the sentence the page shows in place of rows, in the languages Mojeek's pages come in.
-_NOTHING = r"\bno (?:pages|results) found\b|\bkeine (?:seiten|ergebnisse)\b|\baucune? (?:page|résultat)"
+_NOTHING = (
+    r"\bno (?:pages|results) (?:found|match)\b|\bno se (?:han encontrado|encontraron)\b"
+    r"|\bkeine (?:seiten|ergebnisse)\b|\baucune? (?:page|résultat)"
+)
 
 
 class MojeekSpider(SerpProvider):
@@ -51,7 +54,8 @@ class MojeekSpider(SerpProvider):
     ads = ".ad, .ads, [aria-label='Sponsored products']"
     #: A finished result page (its footer is there) in whose frame there is no title and no link that leads out.
     nothing = (
-        ".no-results, body:has(.footer) .serp-results:not(:has(h2 a)):not(:has(a[href^='http']:not([href*='mojeek.'])))"
+        ".no-results, body:has(.footer) .serp-results:not(:has(h2 a, .results-standard li))"
+        ":not(:has(a[href^='http']:not([href*='mojeek.'])))"
     )
     walls = (
         Wall(Outcome.CHALLENGE, "ALTCHA proof of work", css="altcha-widget, #altcha-form, .captcha-wrap"),

@@ -123,6 +123,7 @@ class StartpageSpider(SerpProvider):
         Wall(Outcome.CHALLENGE, "captcha page", html="component---src-pages-captcha"),
         Wall(Outcome.CHALLENGE, "captcha page", html="/sp/captcha"),
         Wall(Outcome.BLOCKED, "suspended", title=r"^access denied"),
+        Wall(Outcome.BLOCKED, "suspended", text=r"temporarily prevented searches from your"),
         Wall(Outcome.BLOCKED, "suspended", html="error-pages/blocked"),
     )
     echo = "input[name='query']"

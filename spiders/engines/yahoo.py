@@ -27,11 +27,14 @@ _LANGUAGES = frozenset(
     str.split("ar bg cs da de el en es et fi fr he hr hu it ja ko lt lv nl no pl pt ro ru sk sl sv th tr zh")
 )
 #: The form of the consent page, which may lie on any host of a gateway.
-_CONSENT = "form[action*='collectConsent'], form.consent-form, form input[name='originalDoneUrl']"
+_CONSENT = (
+    "form[action*='collectConsent'], form.consent-form, form input[name='originalDoneUrl'], #consent-page, .con-wizard"
+)
 #: What stands in place of the rows where the element that says so is missing; the page is short then.
 _NOTHING = (
-    r"\bdid not find (?:any )?results\b|\bkeine (?:\w+ ){0,2}(?:ergebnisse|treffer)\b|\b(?:aucun|de) résultats?\b"
+    r"\bdid not find (?:any )?results\b|\bkeine (?:\w+ ){0,2}(?:such)?(?:ergebnisse|treffer)\b|\b(?:aucun|de) résultats?\b"
     r"|\b(?:non|nessun|alcun)\b.{0,30}\brisultat[oi]\b|\b(?:no|não)\b.{0,30}\bresultados\b|\bgeen (?:\w+ )?resultaten\b"
+    r"|找不到|沒有找到|ничего не найдено|sonuç bulamadık|\binga resultat\b|tidak menemukan hasil|không tìm thấy"
 )
 
 
@@ -102,10 +105,11 @@ class YahooSpider(SerpProvider):
             css=_CONSENT,
         ),
         Wall(Outcome.RATE_LIMITED, "status 999", status=999),
+        Wall(Outcome.RATE_LIMITED, "error 999", title=r"\b999\b"),
         Wall(Outcome.RATE_LIMITED, "error 999", text=r"\berror 999\b|^(?:edge: )?too many requests\b"),
     )
     echo = "#yschsp, input[name='p']"
-    signature = f"body#ysch, #yschsp, form[action*='.yahoo.com/search'], {_CONSENT}"
+    signature = f"body#ysch, #yschsp, form[action*='.yahoo.com/search'], form[action*='yahoo.com/mobile'], {_CONSENT}"
     clicks = ("form [name='reject'], .reject-all",)
 
     def request(self, query: SearchQuery, page: int) -> Request:

@@ -25,6 +25,13 @@ from websearch.results.page import Page
         ('<form action="/captcha/verify"></form>', "captcha form"),
         ("<title>Security check</title>", "JavaScript check"),
         ("<p>Confirm you’re not a robot</p>", "JavaScript check"),
+        (
+            "<noscript><span id='challenge-error-text'>Aktivieren Sie JavaScript</span></noscript>",
+            "Cloudflare challenge",
+        ),
+        ("<div class='anomaly-modal__title'>Bots</div>", "anomaly check"),
+        ("<title>429 Too Many Requests</title>", "error 429"),
+        ("<title>Error 403 (Forbidden)!!1</title>", "error 403"),
         ("<p>We have detected unusual traffic from your network</p>", "unusual traffic"),
         ("<p>Your IP address has been blocked</p>", "unusual traffic"),
     ],

@@ -186,6 +186,20 @@ def test_the_fallback_reads_an_unknown_layout_and_says_so() -> None:
     assert found.results[0].snippet.startswith("alpha and a description")
 
 
+def test_the_fallback_leaves_ads_and_home_pages_alone() -> None:
+    def block(number: int, **attributes: str) -> str:
+        inside = (
+            f'<h3><a href="https://s{number}.example/x">A heading that is long enough</a></h3><p>{"some text " * 8}</p>'
+        )
+        return f"<section {' '.join(f'{k}={v!r}' for k, v in attributes.items())}>{inside}</section>"
+
+    ads = "".join(block(n, **{"class": "ad"}) for n in range(6))
+    assert parse(respond(ads.encode()), "").outcome is Outcome.LAYOUT_CHANGED
+    cards = "".join(block(n) for n in range(6))
+    assert parse(respond(f"<input name='q' value=''>{cards}".encode()), "").outcome is Outcome.LAYOUT_CHANGED
+    assert parse(respond(f"<input name='q' value='heading'>{cards}".encode()), "heading").outcome is Outcome.OK
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -468,6 +468,11 @@ class SerpProvider(Provider):
             page.url = self.base_url + page.url.removeprefix(self.url)
         return page
 
+    def _no_rows(self, page: Page) -> set[HtmlElement]:
+        """The parts of a page that hold no rows on any layout: ads, and what the layouts skip."""
+        selectors = filter(None, (self.ads, *(layout.skip for layout in self.layouts)))
+        return {part for selector in selectors for part in page.css(selector)}
+
     def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
         ads = set(page.css(self.ads)) if self.ads else set()
         for layout in self.layouts:
@@ -528,6 +533,11 @@ class SerpProvider(Provider):
     def is_own(self, url: str) -> bool:
         """True for a page of the engine itself."""
         return on_host(url, self.own_hosts)
+
+    def asks_nothing(self, page: Page) -> bool:
+        """True when the page has the search box that repeats the query, and it is empty: a home page, not an answer."""
+        boxes = page.css(self.echo) if self.echo else []
+        return bool(boxes) and not any((box.get("value") or box.text or "").strip() for box in boxes)
 
     def _read_dates(self, found: SearchResponse, page: Page, now: datetime) -> None:
         # The page's own language first: it tells 2/8/2020 apart.
@@ -598,7 +608,9 @@ class SerpProvider(Provider):
         if self.says_nothing(page):
             found.outcome = Outcome.EMPTY
             return
-        rows = find_rows(page, lambda href: self.link(href, page))
+        rows = (
+            [] if self.asks_nothing(page) else find_rows(page, lambda href: self.link(href, page), self._no_rows(page))
+        )
         if rows:
             found.results = rows
             found.extra["layout"] = "fallback"

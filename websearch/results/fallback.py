@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from statistics import median
 from urllib.parse import urlsplit
 
@@ -32,12 +32,15 @@ _CHROME = frozenset({"nav", "header", "footer", "aside", "dialog", "form"})
 _DISPLAY_URL = re.compile(r"^(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:\s*[›>/]\s*.*)?$")
 
 
-def find_rows(page: Page, link: Callable[[str], str | None]) -> list[SearchResult]:
+def find_rows(
+    page: Page, link: Callable[[str], str | None], without: Collection[HtmlElement] = ()
+) -> list[SearchResult]:
     """Rows of the most convincing repeating block, or an empty list when none is convincing.
 
-    `link` turns an href into the outbound target, or None for the engine's own links and ads. Ranks are 1-based.
+    `link` turns an href into the outbound target, or None for the engine's own links and ads; nothing is taken from the
+    elements `without`. Ranks are 1-based.
     """
-    anchors = {anchor: url for anchor in page.root.iter("a") if (url := _outbound(anchor, link))}
+    anchors = {anchor: url for anchor in page.root.iter("a") if (url := _outbound(anchor, link, without))}
     headed = {anchor: title for anchor in anchors if (title := _heading(anchor))}
     if len(headed) < ENOUGH_ROWS:
         return []
@@ -55,9 +58,9 @@ def find_rows(page: Page, link: Callable[[str], str | None]) -> list[SearchResul
     return best
 
 
-def _outbound(anchor: HtmlElement, link: Callable[[str], str | None]) -> str | None:
+def _outbound(anchor: HtmlElement, link: Callable[[str], str | None], without: Collection[HtmlElement]) -> str | None:
     href = anchor.get("href")
-    if not href or any(parent.tag in _CHROME for parent in anchor.iterancestors()):
+    if not href or any(parent.tag in _CHROME or parent in without for parent in anchor.iterancestors()):
         return None
     return link(href)
 

@@ -44,12 +44,22 @@ def decode(body: bytes, content_type: str | None = None) -> str:
 
 def _undeclared(body: bytes) -> str:
     """Name the codec of a page whose header names none."""
+    if wide := _wide(body):
+        return wide
     declared = _web_codec(html_body_declared_encoding(body))
     if declared and declared.startswith("utf-16"):
         declared = "utf-8"  # a tag that could be read byte by byte is not UTF-16; the standard says so too
     if declared is None:
         return "utf-8" if _mostly_utf8(body) else _guess(body)
     return "utf-8" if _is_utf8(body, three_bytes=declared in _WIDE_CODECS) else declared
+
+
+def _wide(body: bytes) -> str | None:
+    """UTF-16 without a mark: markup in it is every second byte zero, which no other page has."""
+    head = body[:400]
+    if len(head) < 40 or head.count(0) < 0.4 * len(head):
+        return None
+    return "utf-16-le" if head[1::2].count(0) > head[0::2].count(0) else "utf-16-be"
 
 
 def _web_codec(name: str | None) -> str | None:
