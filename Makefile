@@ -1,6 +1,9 @@
 # The two commands to know: `make demo` and `make test`. Both set up everything they need.
 VENV ?= .venv
 PYTHON = $(VENV)/bin/python
+# As it was typed: a query may hold $, quotes and what make would take for a function.
+override Q := $(value Q)
+export Q
 export VENV
 
 .DEFAULT_GOAL := help
@@ -16,8 +19,8 @@ demo: setup  ## The main job on seven loopback engines: one is challenged, one b
 	@$(PYTHON) -m tests.lab.demo
 
 search: setup  ## The same live: make search Q="pour over coffee ratio"
-	@test -n '$(subst ','\'',$(Q))' || { echo 'give a query: make search Q="pour over coffee ratio"' >&2; exit 2; }
-	@$(PYTHON) -m websearch.cli search --provider public --explain -- '$(subst ','\'',$(Q))'
+	@test -n "$$Q" || { echo 'give a query: make search Q="pour over coffee ratio"' >&2; exit 2; }
+	@$(PYTHON) -m websearch.cli search --provider public --explain -- "$$Q"
 
 test: setup  ## All tests: real sockets on loopback, a real Chromium
 	$(PYTHON) -m pytest $(ARGS)

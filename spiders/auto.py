@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from websearch.model import BEST_FIRST, InvalidInput, Outcome, SearchQuery, SearchResponse
 from websearch.providers.base import Provider
 from websearch.providers.registry import names, provider_class
@@ -18,24 +20,33 @@ class AutoSpider(Provider):
 
     name, label, kind = "auto", "Auto", "aggregate"
     arguments = ("order",)
+    timeout = 60.0
 
     async def answer(self, query: SearchQuery) -> SearchResponse:
         """The response of the first that answered, with everybody's attempts; if none did, the best failure."""
         wanted = [name.strip() for name in (self.given.get("order") or "").split(",") if name.strip()] or list(ORDER)
         if unknown := [name for name in wanted if name not in names() or name == self.name]:
             raise InvalidInput(f"order: there is no provider {unknown[0]!r}; there are {', '.join(names())}")
-        providers = [provider_class(name).from_crawler(self.crawler) for name in dict.fromkeys(wanted)]
+        raw = {"raw": self.given["raw"]} if "raw" in self.given else {}
+        providers = [provider_class(name).from_crawler(self.crawler, **raw) for name in dict.fromkeys(wanted)]
         providers = [provider for provider in providers if provider.settings_of.enabled]
         if not providers:
             raise InvalidInput("No web search provider configured.")
         providers.sort(key=lambda provider: provider.cooldown.resting(provider.name, provider.route) is not None)
         tried: list[SearchResponse] = []
         for provider in providers:
-            response = await provider.search(query)
+            try:
+                async with asyncio.timeout_at(self.state.deadline):
+                    response = await provider.search(query)
+            except TimeoutError as error:
+                response = provider.failure(query, error)
+                response.attempts = provider.last.attempts if provider.last else []
+                tried.append(response)
+                break
             tried.append(response)
             if response.outcome is Outcome.INVALID_INPUT or (response.outcome is Outcome.OK and response.renderable()):
                 break
-        else:
+        if not (response.outcome is Outcome.INVALID_INPUT or response.renderable()):
             response = min(tried, key=lambda one: BEST_FIRST.index(one.outcome))
             if response.error and len(tried) > 1:
                 reasons = "; ".join(

@@ -38,7 +38,7 @@ class PublicSpider(Provider):
         resting = [engine for engine in engines if engine.name in rests]
         start = asyncio.get_running_loop().time()
         found = await self._ask(healthy, query, start)
-        if not any(_answered(response) for response in found.values()):
+        if not any(_answered(response) for response in found.values()) and self._left(start) > 0:
             found |= await self._ask(resting, query, start)
         for engine in resting:
             if engine.name not in found:
@@ -74,13 +74,13 @@ class PublicSpider(Provider):
         """Ask engines at the same time until one of the deadlines (seconds from `start`); stragglers are cancelled."""
         if not engines:
             return {}
-        loop, limits = asyncio.get_running_loop(), self.config.public
+        loop = asyncio.get_running_loop()
+        soft = min(self.config.public.soft_deadline, max(0.0, self.state.deadline - start))
         tasks = {asyncio.create_task(engine.search(_whole_page(engine, query))): engine for engine in engines}
         try:
-            done, pending = await asyncio.wait(tasks, timeout=max(0.0, start + limits.soft_deadline - loop.time()))
+            done, pending = await asyncio.wait(tasks, timeout=max(0.0, start + soft - loop.time()))
             while pending and not any(_answered(task.result()) for task in done):
-                left = start + limits.hard_deadline - loop.time()
-                if left <= 0:
+                if (left := self._left(start)) <= 0:
                     break
                 finished, pending = await asyncio.wait(pending, timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 done |= finished
@@ -95,11 +95,28 @@ class PublicSpider(Provider):
             if task in done:
                 found[engine.name] = task.result()
             else:
-                message = f"{engine.label}: no answer within {waited:.1f} s, given up"
-                found[engine.name] = SearchResponse.failure(
-                    engine.name, query, Outcome.TIMEOUT, message, evidence="deadline", elapsed_ms=round(waited * 1000)
-                )
+                found[engine.name] = self._late(engine, query, waited)
         return found
+
+    def _left(self, start: float) -> float:
+        """Seconds to the hard deadline, or to the end of this search's own time."""
+        hard = min(start + self.config.public.hard_deadline, self.state.deadline)
+        return hard - asyncio.get_running_loop().time()
+
+    def _late(self, engine: SerpProvider, query: SearchQuery, waited: float) -> SearchResponse:
+        """What is said of an engine that was given up: that it was late, or that it had refused us before (and the browser
+        was still at it)."""
+        attempts = engine.last.attempts if engine.last else []
+        refused = next((attempt for attempt in reversed(attempts) if attempt.outcome.refused), None)
+        outcome = refused.outcome if refused else Outcome.TIMEOUT
+        message = f"{engine.label}: no answer within {waited:.1f} s, given up"
+        if refused and refused.message:
+            message = f"{refused.message}; given up after {waited:.1f} s"
+        late = SearchResponse.failure(
+            engine.name, query, outcome, message, evidence="deadline", elapsed_ms=round(waited * 1000)
+        )
+        late.attempts = attempts
+        return late
 
     def _response(
         self, query: SearchQuery, engines: list[SerpProvider], responses: list[SearchResponse], mode: str

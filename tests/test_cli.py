@@ -260,3 +260,55 @@ def test_scrapy_crawl_works_for_every_provider(world: Lab, tmp_path: Path) -> No
         [sys.executable, "-m", "scrapy", "list"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert set(world.engines) | {"public", "auto"} <= set(listed.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"provider": []}, {"related": 5}, {"related": [5]}, {"answer": 5}, {"results": [{"rank": 1, "title": "t", "url": 5}]},
+        {"results": [{"rank": 1, "title": "t", "url": "https://a.example", "published": 5}]},
+        {"results": [{"rank": 1, "title": "t", "url": "https://a.example", "extra": None}]},
+    ],
+)  # fmt: skip
+def test_fuse_names_a_field_of_the_wrong_kind(change: dict[str, Any]) -> None:
+    stored = {"provider": "bing", "query": "x", "outcome": "ok", "results": []} | change
+    done = run("fuse", "-", stdin=json.dumps(stored).encode())
+    assert done.returncode == 2
+    assert "line 1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_failure_of_a_blank_query_can_be_fused() -> None:
+    failed = run("search", "  ", "--format", "jsonl").stdout
+    done = run("fuse", "-", stdin=failed.encode())
+    assert json.loads(done.stdout)["outcome"] == "invalid_input"
+
+
+def test_with_stderr_closed_stdout_stays_pure(world: Lab, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m websearch.cli search '{QUERY}' --provider mojeek --format jsonl 2>&-"
+    done = subprocess.run(
+        command,
+        shell=True,
+        env=os.environ | world.environ(tmp_path),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+    )
+    assert json.loads(done.stdout)["outcome"] == "ok"
+
+
+def test_replay_prefers_results_to_walls() -> None:
+    for name in ("bing", "yahoo", "google", "ecosia", "mojeek"):
+        assert run("search", QUERY, "--provider", name, "--replay", FIXTURES).returncode == 0, name
+
+
+@pytest.mark.parametrize("query", ['it\'s "x" $HOME $100', "$(shell echo no)", "a;b|c `d`", "-x"])
+def test_make_search_passes_a_query_as_it_was_typed(tmp_path: Path, query: str) -> None:
+    fake = tmp_path / "venv" / "bin"
+    fake.mkdir(parents=True)
+    (fake / "python").write_text('#!/bin/sh\nfor last; do :; done; printf %s "$last"\n')
+    (fake / "python").chmod(0o755)
+    command = ["make", "-s", "search", f"VENV={tmp_path / 'venv'}", f"Q={query}", "-o", "setup"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == query

@@ -51,6 +51,8 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (see `websearch --help`)."""
+    # A stream that was closed by the caller is None, and what is printed to None goes to stdout.
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     _make_utf8(sys.stdout)
     _make_utf8(sys.stderr)
     options = _parser().parse_args(arguments)
@@ -66,6 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough (`| head`). Nothing is left to flush into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _complain(f"cannot go on: {error.strerror or error}", Outcome.ERROR)
+
+
+def _nowhere() -> IO[str]:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _interrupt(*_: object) -> None:
@@ -251,7 +259,7 @@ def _stored(files: Iterable[str]) -> Iterable[SearchResponse]:
                 kept = values.get("raw") if values.get("engines") else None
                 parts: list[Any] = kept if isinstance(kept, list) else [values]
                 yield from (from_dict(part) for part in parts)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InvalidInput(f"{name}, line {number}: not a stored response: {error}") from None
 
 

@@ -229,17 +229,16 @@ def _value(hint: Any, value: object, source: str, path: tuple[str, ...]) -> Any:
         return number
     text = str(value).strip()
     if path[-1] in ("base_url", "proxy"):
-        _check_url(text, here, path[-1])
+        _check_url(text, here)
     return text
 
 
-def _check_url(text: str, here: str, what: str) -> None:
+def _check_url(text: str, here: str) -> None:
     # Never quote the value: a proxy address may hold a password.
-    schemes = ("http", "https") if what == "base_url" else ("http", "https", "socks5", "socks5h")
     try:
         parts = urlsplit(text)
-        valid = parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         valid = False
     if not valid or any(c.isspace() for c in text):
-        raise ConfigError(f"{here} must be a URL such as {schemes[0]}://host:port")
+        raise ConfigError(f"{here} must be a URL such as http://host:port")

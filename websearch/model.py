@@ -396,20 +396,27 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _check_kinds(
+    values: Mapping[str, Any], always: Mapping[str, type], optional: Mapping[str, type], where: str
+) -> None:
+    """Raise InvalidInput when a value is not of its kind; those of `optional` may be None."""
+    for name, kind in {**always, **optional}.items():
+        value = values.get(name)
+        if name in values and not isinstance(value, kind) and not (name in optional and value is None):
+            raise InvalidInput(f"{where}.{name} must be of type {kind.__name__}, not {type(value).__name__}")
+
+
+def _texts(values: list[Any], name: str) -> list[str]:
+    if not all(isinstance(value, str) for value in values):
+        raise InvalidInput(f"response.{name} must be a list of texts")
+    return values
+
+
 def _result(values: dict[str, Any]) -> SearchResult:
     """A stored row; what is merged and shown later must be of the right kind."""
-    kinds: dict[str, type] = {
-        "rank": int,
-        "title": str,
-        "url": str,
-        "snippet": str,
-        "extra": dict,
-        "ranks": dict,
-        "engines": list,
-    }
-    for name, kind in kinds.items():
-        if name in values and not isinstance(values[name], kind):
-            raise InvalidInput(f"result.{name} must be of type {kind.__name__}, not {type(values[name]).__name__}")
+    always = dict.fromkeys(("title", "url", "snippet", "kind"), str)
+    optional = dict.fromkeys(("published", "age", "author", "site_name", "explain"), str)
+    _check_kinds(values, always | {"rank": int, "extra": dict, "ranks": dict, "engines": list}, optional, "result")
     return SearchResult(**values)
 
 
@@ -443,7 +450,15 @@ def from_dict(data: Mapping[str, Any]) -> SearchResponse:
         query = data.get("query")
         asked = known(SearchQuery, {"text": query} if isinstance(query, str) else query, "query")
         # A page parsed without its query, or the report of a bad query, has none that would pass the checks.
-        fields["query"] = SearchQuery(**asked) if asked.get("text") else SearchQuery.unchecked("")
+        try:
+            fields["query"] = SearchQuery(**asked)
+        except InvalidInput:
+            fields["query"] = SearchQuery.unchecked(asked.get("text"))
+        _check_kinds(fields, {"provider": str}, {"answer": str, "model": str}, "response")
+        fields |= {name: _texts(many(name), name) for name in ("related", "search_queries")}
+        fields["citations"] = [
+            known_citation for known_citation in many("citations") if isinstance(known_citation, Mapping)
+        ]
         fields["results"] = [_result(known(SearchResult, row, "result")) for row in many("results")]
         fields["attempts"] = [Attempt(**outcome(known(Attempt, row, "attempt"), "attempt")) for row in many("attempts")]
         fields["engines"] = [

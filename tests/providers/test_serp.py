@@ -56,7 +56,7 @@ def respond(
 
 
 def parse(response: Response, text: str = "alpha", **fields: Any) -> Any:
-    return Toy().parse(response, SearchQuery(text=text, **fields))
+    return Toy().parse(response, SearchQuery(text=text, **fields) if text else SearchQuery.unchecked(""))
 
 
 def spider(download: Callable[[Request], Any], **given: str) -> Toy:
@@ -430,3 +430,44 @@ def test_bad_arguments_say_what_to_change(given: dict[str, str], says: str) -> N
         assert says in item.error.message
 
     run()
+
+
+@deferred_f_from_coro_f
+async def test_a_refusal_of_a_later_page_starts_a_cooldown(tmp_path: Any) -> None:
+    def download(request: Request) -> Any:
+        if "page=2" in request.url:
+            return respond(b"slow down", 429, url=request.url)
+        return respond(page(*map(row, range(1, 11))), url=request.url)
+
+    toy = spider(download)
+    toy.configure(Config(state_dir=str(tmp_path)))
+    found = await toy.search(SearchQuery(text="alpha", limit=20))
+    assert (found.outcome, len(found.results)) == (Outcome.OK, 10)
+    assert "too many requests" in found.extra["incomplete"]
+    assert toy.cooldown.resting("toy", "direct") is not None
+
+
+@pytest.mark.parametrize("text", ["漢" * 10_000, "x" * 8_000])
+def test_a_query_no_address_can_hold_is_refused(text: str) -> None:
+    @deferred_f_from_coro_f
+    async def run() -> None:
+        found = await spider(paged({})).search(SearchQuery(text=text))
+        assert found.outcome is Outcome.INVALID_INPUT
+        assert "shorten" in found.error.message  # type: ignore[union-attr]
+
+    run()
+
+
+@deferred_f_from_coro_f
+async def test_a_line_that_is_too_deep_to_read_is_a_query_like_others(tmp_path: Any) -> None:
+    path = tmp_path / "queries.txt"
+    path.write_text("alpha\n" + '{"query":' + "[" * 100_000 + "\nalpha\n", "utf-8")
+    items = await started(spider(paged({1: page(row(1))}), queries=str(path)))
+    assert len(items) == 3
+
+
+def test_the_name_is_no_spider_argument() -> None:
+    toy = Toy(name="bing", query="x")
+    assert toy.name == "toy"
+    (item,) = list(toy._queries())
+    assert item.outcome is Outcome.INVALID_INPUT  # type: ignore[union-attr]

@@ -111,3 +111,25 @@ def test_every_engine_states_what_it_must(name: str) -> None:
     assert found.walls
     assert found.signature
     assert found.base_url.startswith("https://")
+
+
+def test_closing_while_searching_hangs_nobody(world: Lab, tmp_path: Path) -> None:
+    for engine in world.engines.values():
+        engine.fault = Fault(delay=0.02)
+    code = """
+import threading, time
+from websearch.config import load
+from websearch.serve.session import Session
+session, seen, stop = Session(load()), [], time.monotonic() + 2
+def work():
+    while time.monotonic() < stop:
+        seen.append(session.search("pour over coffee ratio", provider="mojeek").outcome.value)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+while time.monotonic() < stop:
+    time.sleep(0.2)
+    session.close()
+for thread in threads: thread.join(10)
+print(any(thread.is_alive() for thread in threads), set(seen) <= {"ok", "cancelled"}, "ok" in seen)
+"""
+    assert script(world, tmp_path, code) == "False True True"

@@ -219,3 +219,32 @@ async def test_one_session_serves_many_searches_at_once(world: Lab, tmp_path: Pa
     assert replace(responses[0], started_at=None, elapsed_ms=0, attempts=[]) == replace(
         responses[4], started_at=None, elapsed_ms=0, attempts=[]
     )
+
+
+@deferred_f_from_coro_f
+async def test_an_engine_given_up_while_the_browser_was_at_its_wall_is_challenged_and_rests(
+    world: Lab, tmp_path: Path
+) -> None:
+    world.engines["ecosia"].fault = Fault(wall=Wall.CAPTCHA)
+    config = {
+        "cooldown": CooldownConfig(start=60),
+        "browser": BrowserConfig(),
+        "public": PublicConfig(soft_deadline=1.5),
+    }
+    first = await ask(world, tmp_path, **config)
+    ecosia = next(engine for engine in first.engines if engine.name == "ecosia")
+    assert ecosia.outcome is Outcome.CHALLENGE
+    assert "given up" in (ecosia.message or "")
+    assert [a.outcome for a in first.attempts if a.provider == "ecosia"] == [Outcome.CHALLENGE]
+    world.engines["ecosia"].requests.clear()
+    second = await ask(world, tmp_path, **config)
+    assert outcomes(second)["ecosia"] == "challenge"
+    assert world.engines["ecosia"].requests == []
+
+
+@deferred_f_from_coro_f
+async def test_its_own_time_limit_loses_nothing(world: Lab, tmp_path: Path) -> None:
+    world.engines["mojeek"].fault = Fault(hang=True)
+    response = await ask(world, tmp_path, timeout=1.0)
+    assert outcomes(response) == dict.fromkeys(ENGINES, "ok") | {"mojeek": "timeout"}
+    assert len(response.results) == 15

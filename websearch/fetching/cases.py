@@ -75,7 +75,10 @@ class Case:
     def expected(self) -> dict[str, Any] | None:
         """The stored expectation; None when there is none yet."""
         path = self.folder / EXPECTED
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise InvalidInput(f"{path} cannot be read: {error}") from None
 
     def faults(self, got: SearchResponse) -> list[str]:
         """What is wrong with a response to this case, one line a fault; empty when it passes."""
@@ -137,10 +140,16 @@ def load_case(folder: Path) -> Case:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     if values.get("kind") not in get_args(CaseKind):
         raise InvalidInput(f"{path}: kind must be one of {', '.join(get_args(CaseKind))}, not {values.get('kind')!r}")
-    if not isinstance(values.get("captured"), date):
+    if not isinstance(values.get("captured"), date) or isinstance(values["captured"], datetime):
         raise InvalidInput(f"{path}: captured must be a date such as 2026-01-31")
     if not (folder / PAGE).is_file():
         raise InvalidInput(f"{folder} has no {PAGE}")
+    kinds = {"engine": str, "query": str, "url": str, "status": int, "page": int, "floors": dict}
+    for name, kind in kinds.items():
+        if name in values and not isinstance(values[name], kind):
+            raise InvalidInput(f"{path}: {name} must be of type {kind.__name__}, not {values[name]!r}")
+    if values.get("query") == "":
+        raise InvalidInput(f"{path}: query must not be empty")
     try:
         return Case(folder=folder, **values)
     except TypeError as error:
@@ -152,9 +161,17 @@ def load_cases(root: Path, engine: str | None = None) -> Iterator[Case]:
 
     Raises InvalidInput for a folder that is none, or a damaged case.
     """
-    if not root.is_dir():
+    try:
+        found = (
+            sorted(path for path in root.glob(f"*/*/{CASE}") if engine in (None, path.parts[-3]))
+            if root.is_dir()
+            else None
+        )
+    except OSError as error:
+        raise InvalidInput(f"{root} cannot be read: {error.strerror}") from None
+    if found is None:
         raise InvalidInput(f"{root} is no folder of cases")
-    for path in sorted(root.glob(f"{engine or '*'}/*/{CASE}")):
+    for path in found:
         yield load_case(path.parent)
 
 

@@ -21,7 +21,9 @@ class ReplayMiddleware:
 
     def __init__(self, root: Path) -> None:
         self.cases: dict[tuple[str, str, int], Case] = {}
-        for case in load_cases(root):
+        # Several cases may answer one query: the engine's results before its no-results page, and that before its walls.
+        order = {"results": 0, "empty": 1}
+        for case in sorted(load_cases(root), key=lambda case: order.get(case.kind, 2)):
             self.cases.setdefault((case.engine, _fold(case.query), case.page), case)
 
     @classmethod

@@ -62,8 +62,11 @@ class Provider(scrapy.Spider):
     arguments: ClassVar[tuple[str, ...]] = ()  # spider arguments of this provider's own
 
     def __init__(self, name: str | None = None, **given: Any) -> None:
-        super().__init__(name)
-        self.given = given
+        super().__init__()
+        # The name is the class's: as a spider argument it would only make responses lie about who gave them.
+        self.given = given if name is None else {"name": name, **given}
+        #: The state of the search begun last: who cancels a search learns from it how far that was.
+        self.last: SearchState | None = None
         self.config = Config()
         self.cooldown = Cooldown.off()
 
@@ -159,7 +162,7 @@ class Provider(scrapy.Spider):
         started_at, clock = datetime.now(UTC), time.monotonic()
         loop = asyncio.get_running_loop()
         state = SearchState(deadline=loop.time() + self.seconds)
-        token = _STATE.set(state)
+        token, self.last = _STATE.set(state), state
         try:
             self._check_usable()
             self.check(query)
@@ -167,6 +170,10 @@ class Provider(scrapy.Spider):
             # backstop.
             async with asyncio.timeout_at(state.deadline + 0.2):
                 response = await self.answer(query)
+        except asyncio.CancelledError:
+            # A refusal that was met before the caller lost patience is a refusal all the same.
+            self._rest_after(query, state)
+            raise
         except Exception as error:
             response = self.failure(query, error)
             if response.outcome is Outcome.ERROR:
@@ -177,8 +184,20 @@ class Provider(scrapy.Spider):
         response.started_at = started_at.isoformat(timespec="milliseconds")
         response.elapsed_ms = round((time.monotonic() - clock) * 1000)
         if self.kind != "aggregate":
-            self.cooldown.note(self.name, self.route, response)
+            if response.outcome.refused or not self._rest_after(query, state):
+                self.cooldown.note(self.name, self.route, response)
+            elif not response.outcome.failed:
+                response.extra["incomplete"] = state.attempts[-1].message
         return response
+
+    def _rest_after(self, query: SearchQuery, state: SearchState) -> bool:
+        """Let the provider rest if the last thing it said was a refusal (to page 2, say). True when it was."""
+        last = state.attempts[-1] if state.attempts else None
+        if last is None or not last.outcome.refused:
+            return False
+        refusal = SearchResponse.failure(self.name, query, last.outcome, last.message or last.outcome.value)
+        self.cooldown.note(self.name, self.route, refusal)
+        return True
 
     def _check_usable(self) -> None:
         if not self.settings_of.enabled:
@@ -236,10 +255,15 @@ class Provider(scrapy.Spider):
                 task.cancel()
 
     def _concurrency(self) -> int:
+        """How many searches run at a time: what was asked for, but no more than the pace lets through well in time, for the
+        clock of a search runs while it waits for its turn."""
         try:
-            return max(1, int(self.given.get("concurrency", 4)))
+            wanted = max(1, int(self.given.get("concurrency", 4)))
         except ValueError:
-            return 4
+            wanted = 4
+        own = self.settings_of.rate
+        rate = self.config.rate if own is None else own
+        return min(wanted, max(1, int(rate * self.seconds / 2))) if rate else wanted
 
     def _queries(self) -> Iterator[SearchQuery | SearchResponse]:
         """The queries of the spider arguments; a bad one comes out as the response that says what to change."""
@@ -271,7 +295,7 @@ class Provider(scrapy.Spider):
             try:
                 own = {"text": line} if given.get("query") else _read_line(line)
                 yield SearchQuery(**(shared | own))
-            except (InvalidInput, TypeError) as error:
+            except (InvalidInput, TypeError, AttributeError) as error:
                 yield rejected(line, error)
 
 
@@ -293,7 +317,7 @@ def _read_line(line: str) -> dict[str, Any]:
         return {"text": line}
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"text": line}
     if "query" in fields:
         fields["text"] = fields.pop("query")

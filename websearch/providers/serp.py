@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from lxml.html import HtmlElement
 from scrapy.http import FormRequest, Request, Response
@@ -37,6 +37,9 @@ from websearch.results.fallback import find_rows
 from websearch.results.page import Page, first, has_ancestor, select, split_list
 from websearch.results.text import element_text, fold
 from websearch.results.urls import Redirect, is_ad, on_host, resolve, unwrap
+
+#: Characters of an encoded query. Servers take addresses of 8 KiB, of which the rest wants its part.
+MAX_ENCODED: Final = 7000
 
 #: What a filter hook answers: the parameters that express the filter ("applied"), the same with another state, or None.
 Expressed = Mapping[str, str] | tuple[Mapping[str, str], FilterState] | None
@@ -329,9 +332,12 @@ class SerpProvider(Provider):
 
     def check(self, query: SearchQuery) -> None:
         """Refuse what this engine cannot take, before a request is spent on it."""
-        if self.max_query and len(query.text) > self.max_query:
+        length = len(query.text)
+        if self.max_query and length > self.max_query:
+            raise InvalidInput(f"the query has {length} characters, {self.label} takes {self.max_query}: shorten it")
+        if (encoded := len(quote(query.text))) > MAX_ENCODED:
             raise InvalidInput(
-                f"the query has {len(query.text)} characters, {self.label} takes {self.max_query}: shorten it"
+                f"the query has {length} characters, {encoded} in an address, which no server takes: shorten it"
             )
 
     async def answer(self, query: SearchQuery) -> SearchResponse:

@@ -34,6 +34,7 @@ def aggregate(response: SearchResponse) -> SearchResponse:
     parts = response.raw
     if not isinstance(parts, Parts):
         return response
+    response.raw = None  # whatever happens below: parts are no data of a provider
     response.results = merge(
         parts.responses,
         mode=parts.mode,

@@ -57,6 +57,7 @@ class SessionSpider(scrapy.Spider):
         self.waiting: dict[int, asyncio.Future[SearchResponse]] = {}
         self.providers: dict[tuple[Any, ...], Provider] = {}
         self.running: set[asyncio.Task[SearchResponse]] = set()
+        self.closing = False
 
     @classmethod
     def from_crawler(cls, crawler: scrapy.crawler.Crawler, *args: Any, **kwargs: Any) -> SessionSpider:
@@ -86,15 +87,32 @@ class SessionSpider(scrapy.Spider):
         self.running.add(task)
         try:
             response = await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if not self.closing:
+                raise
+            return self._cancelled(provider, query)
         finally:
             self.running.discard(task)
+        if self.closing:
+            return self._cancelled(provider, query)
         done: asyncio.Future[SearchResponse] = asyncio.get_running_loop().create_future()
         self.waiting[id(response)] = done
         self.finished.put_nowait(response)
         return await done
 
+    @staticmethod
+    def _cancelled(provider: str, query: SearchQuery) -> SearchResponse:
+        return SearchResponse.failure(provider, query, Outcome.CANCELLED, f"{provider}: the session was closed")
+
+    def abandon(self) -> None:
+        """The crawl is over: who still waits for an item to pass the pipelines waits in vain."""
+        while self.waiting:
+            self.waiting.popitem()[1].cancel()
+
     async def finish(self) -> None:
         """Cancel what runs and end the crawl."""
+        self.closing = True
         for task in self.running:
             task.cancel()
         await asyncio.gather(*self.running, return_exceptions=True)
@@ -109,7 +127,7 @@ class Session:
         self._runner: AsyncCrawlerRunner | None = None
         self._spider: SessionSpider | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._opening: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
         self._crawl: asyncio.Task[None] | None = None
 
     # --- in the crawler's loop
@@ -135,23 +153,19 @@ class Session:
 
     async def run(self, provider: str, query: SearchQuery, arguments: dict[str, Any]) -> SearchResponse:
         """One search, in the crawler's own event loop."""
-        async with self._lock():
+        async with self._opening:
             spider = await self._open()
         return await spider.run(provider, query, arguments)
 
-    @contextlib.asynccontextmanager
-    async def _lock(self) -> AsyncIterator[None]:
-        if not hasattr(self, "_mutex"):
-            self._mutex = asyncio.Lock()
-        async with self._mutex:
-            yield
-
     async def aclose(self) -> None:
-        """End the crawl, in the crawler's own event loop."""
-        if self._spider is not None and self._crawl is not None:
-            await self._spider.finish()
-            await asyncio.wait({self._crawl}, timeout=10)
-        self._spider = self._crawl = None
+        """End the crawl, in the crawler's own event loop. A search that begins from here on opens a new one."""
+        async with self._opening:
+            spider, crawl = self._spider, self._crawl
+            self._spider = self._crawl = None
+        if spider is not None and crawl is not None:
+            await spider.finish()
+            await asyncio.wait({crawl}, timeout=10)
+            spider.abandon()
 
     # --- from anywhere
 
@@ -193,14 +207,18 @@ def _request(text: str, provider: str, given: dict[str, Any]) -> tuple[SearchQue
     """Split keyword arguments into the query's and the provider's own; what is wrong comes out as a response."""
     query = {name: value for name, value in given.items() if name in _QUERY_FIELDS}
     own = {name: value for name, value in given.items() if name not in _QUERY_FIELDS and value is not None}
-    own = {name: ",".join(value) if isinstance(value, list | tuple) else value for name, value in own.items()}
+    own = {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple | set | frozenset) else str(value)
+        for name, value in own.items()
+    }
+    provider = str(provider)
     try:
         spider = provider_class(provider)
         if unknown := sorted(set(own) - {*spider.arguments, "raw"}):
             known = ", ".join((*spider.arguments, *sorted(_QUERY_FIELDS)))
             raise InvalidInput(f"{spider.label} takes no {', '.join(unknown)}; there are {known}")
         return SearchQuery(text=text, **query), own
-    except InvalidInput as error:
+    except (InvalidInput, TypeError) as error:
         return SearchResponse.failure(provider, SearchQuery.unchecked(text), Outcome.INVALID_INPUT, str(error))
 
 
