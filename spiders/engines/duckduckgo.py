@@ -231,7 +231,7 @@ class DuckDuckGoSpider(SerpProvider):
 
     def fill(self, row: SearchResult, element: HtmlElement, layout: Layout, page: Page) -> None:
         """A result of the lite page takes several table rows: title, snippet, address with date."""
-        for part in _table_rows(element) if layout is _LITE else (element,):
+        for part in _table_rows(element) if layout.name == _LITE.name else (element,):
             super().fill(row, part, layout, page)
 
     def data_rows(self, page: Page) -> list[SearchResult]:

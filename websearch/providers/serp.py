@@ -78,6 +78,23 @@ class Layout:
     skip: str | None = None
     drop: str | None = None
 
+    def on(self, page: Page) -> Layout:
+        """The same without what cannot match on this page: it is not looked for in every row."""
+
+        def live(selector: str | None) -> str | None:
+            return page.live(selector) if selector else None
+
+        return replace(
+            self,
+            link=live(self.link) or self.link,
+            title=self.title and (live(self.title) or self.title),
+            snippet=live(self.snippet),
+            date=live(self.date),
+            site_name=live(self.site_name),
+            sitelinks=live(self.sitelinks),
+            drop=live(self.drop),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Panels:
@@ -481,10 +498,11 @@ class SerpProvider(Provider):
 
     def _read_rows(self, page: Page, found: SearchResponse, now: datetime) -> None:
         ads = set(page.css(self.ads)) if self.ads else set()
-        for layout in self.layouts:
-            if not (elements := page.css(layout.rows)):
+        for known in self.layouts:
+            if not (elements := page.css(known.rows)):
                 continue
-            skip = ads | set(page.css(layout.skip)) if layout.skip else ads
+            skip = ads | set(page.css(known.skip)) if known.skip else ads
+            layout = known.on(page)
             rows: dict[str, SearchResult] = {}
             taken: set[HtmlElement] = set()
             skipped = 0

@@ -111,10 +111,12 @@ class Page:
         # Bytes with a stated encoding: a page that declares another one (or carries an XML declaration) is not read
         # twice.
         data = html.replace("\0", "").encode("utf-8", "replace")
-        parser = lxml.html.HTMLParser(encoding="utf-8", recover=True, huge_tree=True)
+        parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True)
         try:
-            root = lxml.html.document_fromstring(data or _NO_HTML.encode(), parser=parser)
+            root = etree.fromstring(data or _NO_HTML.encode(), parser)
         except (etree.ParserError, etree.XMLSyntaxError, ValueError, AssertionError):
+            root = None
+        if root is None:
             root = lxml.html.document_fromstring(_NO_HTML)
         return cls(url, status, html, root)
 
@@ -124,8 +126,14 @@ class Page:
         Most selectors are for another layout or another day: those whose names the source does not even hold are not run,
         which spares two thirds of the time of a page.
         """
-        live = [one for one in split_list(selector) if all(literal in self.html for literal in literals(one))]
-        return select(self.root, ", ".join(live)) if live else []
+        live = self.live(selector)
+        return select(self.root, live) if live else []
+
+    def live(self, selector: str) -> str | None:
+        """The alternatives of a selector list that this page can match, as far as its source tells; None when there are
+        none."""
+        found = [one for one in split_list(selector) if all(literal in self.html for literal in literals(one))]
+        return ", ".join(found) or None
 
     def text(self, selector: str) -> str:
         """The text of the first match, as a browser shows it; empty when there is none."""

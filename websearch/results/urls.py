@@ -7,6 +7,7 @@ key for merging, never shown and never fetched. All functions here are pure, tak
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ def _clean(text: str) -> str:
     return text.strip(_AROUND).translate(_INSIDE)
 
 
+@functools.lru_cache(maxsize=512)  # one link is asked about half a dozen times in a row
 def _split(url: str) -> SplitResult | None:
     """The parts of an absolute http(s) URL; None for anything else (no host, a port that is none, a display text).
 
