@@ -40,8 +40,18 @@ def crawler_settings(config: Config) -> Settings:
 
     settings = Settings()
     settings.setdict(settings_for(config), priority="project")
-    # Providers come from our registry, one at a time; Scrapy's loader would import every spider.
+    # Providers come from our registry, one at a time; Scrapy's loader would import every spider. And nothing is imported that
+    # only `scrapy crawl` has a use for: feeds, progress in the log, a cache.
     settings.set("SPIDER_MODULES", [], priority="project")
+    settings.set("EXTENSIONS_BASE", {"scrapy.extensions.throttle.AutoThrottle": 0}, priority="project")
+    middlewares = dict(settings["DOWNLOADER_MIDDLEWARES_BASE"])
+    for name in (
+        "httpauth.HttpAuthMiddleware",
+        "defaultheaders.DefaultHeadersMiddleware",
+        "httpcache.HttpCacheMiddleware",
+    ):
+        middlewares.pop(f"scrapy.downloadermiddlewares.{name}", None)
+    settings.set("DOWNLOADER_MIDDLEWARES_BASE", middlewares, priority="project")
     return settings
 
 
