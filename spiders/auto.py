@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from websearch.model import BEST_FIRST, InvalidInput, Outcome, SearchQuery, SearchResponse
+from websearch.model import BEST_FIRST, InvalidInput, Outcome, SearchQuery, SearchResponse, reasons
 from websearch.providers.base import Provider
 from websearch.providers.registry import names, provider_class
 
@@ -49,9 +49,6 @@ class AutoSpider(Provider):
         if not (response.outcome is Outcome.INVALID_INPUT or response.renderable()):
             response = min(tried, key=lambda one: BEST_FIRST.index(one.outcome))
             if response.error and len(tried) > 1:
-                reasons = "; ".join(
-                    f"{one.provider}: {one.error.message if one.error else one.outcome}" for one in tried
-                )
-                response.error.message = f"All web search providers failed: {reasons}"
+                response.error.message = f"All web search providers failed: {reasons(tried)}"
         response.attempts = [attempt for one in tried for attempt in one.attempts]
         return response

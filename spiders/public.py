@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from websearch.model import BEST_FIRST, EngineReport, InvalidInput, Outcome, SearchQuery, SearchResponse, clamp
+from websearch.model import BEST_FIRST, EngineReport, InvalidInput, Outcome, SearchQuery, SearchResponse, clamp, reasons
 from websearch.providers.base import Provider
 from websearch.providers.registry import engine_names, provider_class
 from websearch.providers.serp import SerpProvider
-from websearch.results.consensus import DEFAULT_FAMILIES
+from websearch.results.consensus import DEFAULT_FAMILIES, MODES
 from websearch.results.pipelines import Parts
-
-MODES = ("consensus", "rrf", "independent")
 
 
 class PublicSpider(Provider):
@@ -124,8 +122,9 @@ class PublicSpider(Provider):
         families = {e.name: e.settings_of.family or DEFAULT_FAMILIES.get(e.name, e.index_family) for e in engines}
         best = min((r.outcome for r in responses), key=BEST_FIRST.index)
         if best.failed:
-            reasons = "; ".join(f"{r.provider}: {r.error.message if r.error else r.outcome}" for r in responses)
-            response = SearchResponse.failure(self.name, query, best, f"All public engines failed: {reasons}")
+            response = SearchResponse.failure(
+                self.name, query, best, f"All public engines failed: {reasons(responses)}"
+            )
         else:
             response = SearchResponse(provider=self.name, query=query, outcome=best)
         response.engines = [_report(r, families[r.provider]) for r in responses]

@@ -29,6 +29,7 @@ from websearch.model import (
     SearchQuery,
     SearchResponse,
     from_dict,
+    reasons,
 )
 
 MODES = ("consensus", "rrf", "independent")
@@ -222,8 +223,8 @@ def _fuse(options: argparse.Namespace) -> int:
         outcome = min((r.outcome for r in responses), key=BEST_FIRST.index)
         merged = SearchResponse(provider="public", query=responses[0].query, outcome=outcome)
         if outcome.failed:
-            reasons = "; ".join(f"{r.provider}: {r.error.message if r.error else r.outcome}" for r in responses)
-            merged = SearchResponse.failure("public", responses[0].query, outcome, f"every response failed: {reasons}")
+            why = f"every response failed: {reasons(responses)}"
+            merged = SearchResponse.failure("public", responses[0].query, outcome, why)
         merged.raw = Parts(
             responses=responses,
             limit=options.limit if options.limit and options.limit > 0 else sum(len(r.results) for r in responses) or 1,

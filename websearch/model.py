@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -372,6 +372,11 @@ class SearchResponse:
         """True when there is anything to show: a non-blank answer, a result, a citation, a related or search query."""
         texts = (self.answer or "", *self.related, *self.search_queries)
         return bool(self.results or self.citations or any(text.strip() for text in texts))
+
+
+def reasons(responses: Iterable[SearchResponse]) -> str:
+    """Why each of them failed, in one line: `bing: message; mojeek: message`."""
+    return "; ".join(f"{one.provider}: {one.error.message if one.error else one.outcome}" for one in responses)
 
 
 def to_dict(response: SearchResponse) -> dict[str, Any]:

@@ -134,9 +134,7 @@ class Session:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or load()
-        self._runner: AsyncCrawlerRunner | None = None
         self._spider: SessionSpider | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
         self._crawl: asyncio.Task[None] | None = None
 
@@ -158,7 +156,7 @@ class Session:
         if not opened.done():
             self._crawl.result()
             raise RuntimeError("the crawler did not start")
-        self._runner, self._spider = runner, opened.result()
+        self._spider = opened.result()
         return self._spider
 
     async def run(self, provider: str, query: SearchQuery, arguments: dict[str, Any]) -> SearchResponse:
